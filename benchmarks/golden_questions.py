@@ -288,7 +288,8 @@ def calibration_and_conversion() -> Questions:
         sample = partial(calibrate_subsample, kind=kind, adjacency=adjacency)
         target = "Gaussian(1, replaced=1)"
         name = f"calibrate_subsample({target}, 10000, 0.5, 1e-06), {kind}, {adjacency}"
-        yield name, lambda call=sample, noise=load(target): _called(call, noise, 10_000, 0.5, 1e-6)
+        noise = load(target)
+        yield name, lambda call=sample, noise=noise: _called(call, noise, 10_000, 0.5, 1e-6)
     for what, build, low, high, rises in (
         ("sigma at rate 0.01", lambda sigma: _dp_sgd(0.01, sigma), 0.3, 20.0, False),
         ("rate at sigma 1", lambda rate: _dp_sgd(rate, 1.0), 1e-4, 0.5, True),

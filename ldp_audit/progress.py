@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 
@@ -21,6 +22,8 @@ class Progress:
         if self.quiet or now < self.next:
             return
         live = sys.stderr.isatty() or "ipykernel" in sys.modules
+        if live:  # a line that breaks could not be written over
+            text = text[: shutil.get_terminal_size().columns - 1]
         sys.stderr.write("\r" + text.ljust(self.shown) if live else text + "\n")
         sys.stderr.flush()
         self.next, self.shown = now + (_LIVE if live else _LOGGED), len(text) if live else 0

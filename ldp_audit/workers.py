@@ -24,8 +24,10 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing.connection import Connection, wait
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any, NamedTuple, Protocol
+
+from ldp_audit.numerics import whole
 
 MAX_LOSSES = 3
 """Workers that one task may lose."""
@@ -70,8 +72,7 @@ class Pool(Protocol):
 
 def pool_of(workers: int = 1, scheduler: str | None = None) -> Pool:
     """The pool of `workers` processes here (1: this one), or of a Dask scheduler's address; ValueError for both."""
-    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-        raise ValueError(f"workers must be a whole number >= 1, got {workers!r}")
+    workers = whole(workers, "workers")
     if scheduler is not None:
         if workers != 1:
             raise ValueError(f"workers must not be given with a scheduler, whose workers compute, got {workers!r}")
@@ -216,6 +217,7 @@ class _Served:
 def _serve(connection: Connection, function: Callable[[Any, Say], Any]) -> None:
     """The main loop of a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
+    Thread(target=_end_with_parent, daemon=True).start()
 
     def say(message: Any) -> None:
         connection.send(Message(message, said=True))
@@ -228,6 +230,14 @@ def _serve(connection: Connection, function: Callable[[Any, Say], Any]) -> None:
             except Exception as error:  # noqa: BLE001  (a user's program may raise anything)
                 message = Message(None, f"{type(error).__name__}: {error}")
             connection.send(message)
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as its parent has ended, also in the middle of a task, which would write files."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 @dataclass(frozen=True)

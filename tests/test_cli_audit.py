@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ import pytest
 
 from ldp_audit.auditing.program import CHUNK_ROWS
 from ldp_audit.cli import main
+from ldp_audit.progress import Progress
 from tests.together import together
 
 HERE = "tests.test_cli_audit"
@@ -312,6 +314,17 @@ def test_progress_is_told_after_two_seconds_and_not_when_quiet(
     assert told.endswith("so far\n")
     audit(f"{HERE}:leaky", *SIX_CHUNKS, "--quiet")
     assert capsys.readouterr().err == ""
+
+
+def test_progress_on_a_terminal_is_one_line_of_its_width(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setattr(time, "perf_counter", itertools.count(0.0, 3.0).__next__)
+    progress = Progress()
+    for text in ("a line of more than twenty characters", "short"):
+        progress(text)
+    progress.end()
+    assert capsys.readouterr().err == "\ra line of more than" + "\rshort              " + "\r     \r"
 
 
 def stretched(x: float, n: int, rng: np.random.Generator) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,6 @@ claims = [
     Claim("G<b>", "there", "an id with markup", parts=[at_most(x, 2)]),
 ]
 """
-SECTIONS = ("mechanisms", "implementation", "audits", "accounting")
-NOTHING_ELSE = [word for name in SECTIONS for word in ("--without", name)]
 
 
 @pytest.fixture
@@ -45,18 +44,18 @@ def document(folder: Path) -> dict[str, Any]:
 
 def test_the_report_of_my_own_claims_is_whole_and_its_pages_pass(tmp_path: Path, claims: str, capsys: Captured) -> None:
     out, copy = tmp_path / "out", tmp_path / "copy.json"
-    assert main(["report", "--claims", claims, "--out", str(out), "--json", str(copy), *NOTHING_ELSE]) == 0
+    assert main(["report", "--claims", claims, "--out", str(out), "--json", str(copy)]) == 0
     assert "3 claims" in capsys.readouterr().out
     assert [one.describe() for one in check_text(out) if not one.passed] == []
     assert document(out) == json.loads(copy.read_text())
-    assert "1 do not hold" in parse((out / "index.html").read_text()).text
+    assert "1 does not hold" in parse((out / "index.html").read_text()).text
     assert main(["recheck", str(out / "report.json")]) == 0
 
 
 def test_a_claim_that_cannot_be_built_is_listed_on_the_first_page(tmp_path: Path, capsys: Captured) -> None:
     path, out = tmp_path / "failing.py", tmp_path / "out"
     path.write_text(CLAIMS.replace("parts=[at_most(x, 0)]", "parts=lambda: [at_most(nobody, 0)]"))
-    assert main(["report", "--claims", str(path), "--out", str(out), *NOTHING_ELSE]) == 2
+    assert main(["report", "--claims", str(path), "--out", str(out)]) == 2
     said = "claim G-2: its parts cannot be built: NameError: name 'nobody' is not defined"
     assert f"not settled: {said}" in capsys.readouterr().err
     assert said in parse((out / "index.html").read_text()).text
@@ -67,14 +66,23 @@ def test_a_claim_that_cannot_be_built_is_listed_on_the_first_page(tmp_path: Path
 def test_a_refuted_claim_fails_only_where_it_is_asked_for(
     tmp_path: Path, claims: str, fail_on: list[str], code: int
 ) -> None:
-    assert main(["report", "--claims", claims, "--out", str(tmp_path / "out"), *fail_on, *NOTHING_ELSE]) == code
+    assert main(["report", "--claims", claims, "--out", str(tmp_path / "out"), *fail_on]) == code
     assert ("<failure" in (tmp_path / "out" / "junit.xml").read_text()) == bool(code)
 
 
 def test_everything_is_gathered_and_a_report_can_be_made_from_it(tmp_path: Path, claims: str, capsys: Captured) -> None:
     """Each section from its own room; --from takes the claims as they were settled."""
     first, again = tmp_path / "first", tmp_path / "again"
-    chosen = ["--protocol", "fedsel-adult", "--protocol", "fedmd-nfdp-femnist-300", "--without", "implementation"]
+    chosen = [
+        "--protocol",
+        "fedsel-adult",
+        "--protocol",
+        "fedmd-nfdp-femnist-300",
+        "--with",
+        "audits",
+        "--with",
+        "mechanisms",
+    ]
     assert main(["report", "--claims", claims, "--out", str(first), *chosen, "--quiet"]) == 0
     found = document(first)
     assert [one["key"] for one in found["accounting"]] == ["fedsel-adult", "fedmd-nfdp-femnist-300"]
@@ -86,7 +94,7 @@ def test_everything_is_gathered_and_a_report_can_be_made_from_it(tmp_path: Path,
     off = [one["name"] for one in found["mechanisms"] if one["claimed_epsilon"] not in (None, one["exact_epsilon"])]
     assert off == ["PerturbedEncoding"]
     assert [one.describe() for one in check_text(first) if not one.passed] == []
-    assert main(["report", "--from", str(first / "report.json"), "--out", str(again), *NOTHING_ELSE, "--quiet"]) == 0
+    assert main(["report", "--from", str(first / "report.json"), "--out", str(again), "--quiet"]) == 0
     assert document(again)["claims"] == found["claims"]
     assert capsys.readouterr().err == ""
 
@@ -107,12 +115,43 @@ def test_textbook_programs_are_held_to_what_the_mechanism_has_on_paper(monkeypat
     assert (gaussian["verdict"], gaussian["delta_at_claim"] > gaussian["claimed_delta"]) == ("violated", True)
 
 
+def test_a_document_of_my_own_shows_my_mechanism_and_what_repeats_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shipped example: its exact epsilon and moments are computed; SOURCE_DATE_EPOCH gives the day."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    example = Path(__file__).parents[1] / "docs" / "examples" / "noisy_coin.py"
+    asked = ["report", "--claims", str(example), "--out", str(tmp_path / "out"), "--quiet"]
+    assert main(asked) == 0
+    found = document(tmp_path / "out")
+    (mechanism,) = found["papers"][0]["mechanisms"]
+    assert [one["exact_epsilon"] for one in mechanism["at"]] == pytest.approx([0.5, 1.0, 2.0], rel=1e-12)
+    assert found["made"]["command"] == shlex.join(["ldp-audit", *asked])
+    assert found["made"]["date"] == "1970-01-02"
+    assert found["made"]["inputs"][0]["bytes"] == example.stat().st_size
+    page = parse((tmp_path / "out" / "index.html").read_text()).text
+    assert page.index("The mechanism: noisy coin") < page.index("What is claimed, and what holds")
+    assert not (tmp_path / "out" / "accounting.html").exists()
+
+
+def test_audits_alone_are_a_document(tmp_path: Path) -> None:
+    audit, out = tmp_path / "a.json", tmp_path / "out"
+    assert (
+        main(["audit", "TwoPoint(epsilon=2)", "--epsilon", "1", "--samples", "20000", "--json", str(audit), "--quiet"])
+        == 1
+    )
+    assert main(["report", "--audits", str(audit), "--out", str(out), "--quiet"]) == 0
+    assert "TwoPoint(epsilon=2)" in parse((out / "index.html").read_text()).text
+    assert not (out / "claims.html").exists()
+    assert [one.describe() for one in check_text(out) if not one.passed] == []
+
+
 def test_audits_of_mine_are_shown_and_no_others(tmp_path: Path, claims: str) -> None:
     audit = tmp_path / "my audit.json"
     asked = ["TwoPoint(epsilon=2)", "--epsilon", "1", "--samples", "20000", "--json", str(audit), "--quiet"]
     assert main(["audit", *asked]) == 1
     out = tmp_path / "out"
-    assert main(["report", "--claims", claims, "--audits", str(audit), "--out", str(out), *NOTHING_ELSE]) == 0
+    assert main(["report", "--claims", claims, "--audits", str(audit), "--out", str(out)]) == 0
     assert [one["target"] for one in document(out)["audits"]] == ["TwoPoint(epsilon=2)"]
     page = parse((out / "audits.html").read_text()).text
     assert "TwoPoint(epsilon=2)" in page
@@ -123,7 +162,7 @@ def test_training_folders_are_shown(tmp_path: Path, claims: str) -> None:
     folder, out = tmp_path / "toy", tmp_path / "out"
     assert main(["train", "tests.training.toy:Toy", "--out", str(folder), "--workers", "1", "--quiet"]) == 0
     asked = ["--training", str(folder), str(folder / "results.json")]
-    assert main(["report", "--claims", claims, "--out", str(out), *asked, *NOTHING_ELSE]) == 0
+    assert main(["report", "--claims", claims, "--out", str(out), *asked]) == 0
     assert [one.describe() for one in check_text(out) if not one.passed] == []
     found = document(out)["training"]
     assert len(found) == 2
@@ -165,7 +204,7 @@ def test_what_is_no_training_is_one_clear_line(tmp_path: Path, capsys: Captured,
 
 def test_a_changed_proof_is_refused(tmp_path: Path, claims: str, capsys: Captured) -> None:
     """The gravest error would be a wrong accusation that was typed into a file."""
-    assert main(["report", "--claims", claims, "--out", str(tmp_path / "out"), *NOTHING_ELSE]) == 0
+    assert main(["report", "--claims", claims, "--out", str(tmp_path / "out")]) == 0
     found = document(tmp_path / "out")
     first = found["claims"][0]
     first["verdict"] = first["evidence"]["parts"][0]["verdict"] = "REFUTED"
@@ -186,7 +225,7 @@ def test_a_changed_proof_is_refused(tmp_path: Path, claims: str, capsys: Capture
 def test_a_report_that_lacks_something_is_one_clear_line(
     tmp_path: Path, claims: str, capsys: Captured, change: Any, says: str
 ) -> None:
-    assert main(["report", "--claims", claims, "--out", str(tmp_path / "out"), *NOTHING_ELSE]) == 0
+    assert main(["report", "--claims", claims, "--out", str(tmp_path / "out")]) == 0
     found = document(tmp_path / "out")
     change(found)
     path = tmp_path / "changed.json"
@@ -207,16 +246,17 @@ def test_protocols_that_take_long_are_started_first() -> None:
     assert report_sections.slowest_first(names) == ["ldp-fl-fmnist", "ldp-fl-mnist", "a", "b"]
 
 
-def test_every_shipped_protocol_is_accounted_for_unless_some_are_named(
+def test_shipped_protocols_are_accounted_for_where_they_are_asked_for(
     tmp_path: Path, claims: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen: list[list[str]] = []
     monkeypatch.setattr(report, "_accounts", lambda names: nullcontext(chosen.append(list(names)) or {"a": None}))
     monkeypatch.setattr(report, "_waited", lambda *_: [whole_report()["accounting"][0]])
-    asked = ["report", "--claims", claims, "--out", str(tmp_path), *NOTHING_ELSE[:6]]
+    asked = ["report", "--claims", claims, "--out", str(tmp_path)]
     assert main(asked) == 0
+    assert main([*asked, "--with", "accounting"]) == 0
     assert main([*asked, "--protocol", "fedsel-adult"]) == 0
-    assert chosen == [list(shipped()), ["fedsel-adult"]]
+    assert chosen == [[], list(shipped()), ["fedsel-adult"]]
 
 
 @pytest.mark.slow

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.accounting.figure import Figure, Panel, Series
 from ldp_audit.accounting.privacy_loss import adjacency_of, neighbours
 from ldp_audit.accounting.trade_off import trade_off_from_below
+from ldp_audit.figure import Figure, Panel, Series
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
 from ldp_audit.mechanisms.mechanism import Mechanism
 

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ldp_audit.accounting.figure import Figure, Panel, Series
 from ldp_audit.accounting.membership_limit import advantage, smallest_dimension
 from ldp_audit.accounting.shuffling.anonymous_counts import Against, CountLaws, Others, anonymous_count
+from ldp_audit.figure import Figure, Panel, Series
 from ldp_audit.numerics import whole
 
 

@@ -17,12 +17,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
+from ldp_audit.figure import Panel, Series, plotted
 from ldp_audit.losses.composition import composed
 from ldp_audit.losses.grid_loss import check_width
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.mechanisms.mechanism import Adjacency, Mechanism
-from ldp_audit.numerics import exp_upwards, log_of_delta, nonnegative, root, whole
+from ldp_audit.numerics import exp_upwards, listed, log_of_delta, nonnegative, root, whole
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -115,6 +116,19 @@ class PrivacyLoss:
 
         return PrivacyProfile(self)
 
+    def plot(self, axes: Any = None, *, delta: float = 1e-10, label: str = "privacy loss") -> Any:
+        """Draw both bounds of the privacy profile on matplotlib's axes, from epsilon = 0 down to this delta.
+
+        axes: to draw on, which are returned; new ones by default.   delta: in (0, 1), where the curves end.
+        label: in the legend.
+        """
+        last = self.epsilon(delta=delta)
+        epsilons = [last * place / 100 for place in range(101)] if 0 < last < math.inf else [0.0]
+        bounds = [self.delta_bounds(epsilon) for epsilon in epsilons]
+        upper = Series(f"{label}, upper bound", epsilons, [pair[1] for pair in bounds])
+        lower = Series(f"{label}, lower bound", epsilons, [pair[0] for pair in bounds], style="dashed")
+        return plotted(Panel("Privacy profile", "epsilon (nats)", "delta", (upper, lower), y_log=True), axes)
+
     def trade_off(self, alpha: ArrayLike) -> TradeOffBounds:
         """The least false-negative rate of any test with this false-positive rate: a lower and an upper bound."""
         from ldp_audit.accounting.trade_off import trade_off_bounds
@@ -143,9 +157,10 @@ def neighbours(adjacency: Adjacency | None) -> str:
 
 def check_adjacency(adjacency: Adjacency) -> Adjacency:
     """The adjacency. Raises ValueError for anything else."""
-    if not isinstance(adjacency, str) or adjacency not in get_args(Adjacency):
-        raise ValueError(f"adjacency must be add/remove or replace, got {adjacency!r}")
-    return adjacency
+    for one in get_args(Adjacency):
+        if isinstance(adjacency, str) and adjacency == one:
+            return one
+    raise ValueError(f"adjacency must be add/remove or replace, got {adjacency!r}")
 
 
 def adjacency_of(mechanism: Any) -> Adjacency | None:
@@ -190,13 +205,11 @@ def compose(items: Iterable[tuple[Any, int]], *, width: float = WIDTH) -> Privac
     Raises ValueError for anything else, and for losses between neighbours of both adjacencies.
     """
     check_width(width)
-    if not isinstance(items, Iterable):
-        raise ValueError(f"items must be pairs (mechanism or loss, times), got {items!r}")
-    listed = [_item(item) for item in items]
-    spent = [(loss, times) for loss, times in listed if times]
+    given = [_item(item) for item in listed(items, "items", "pairs (mechanism or loss, times)")]
+    spent = [(loss, times) for loss, times in given if times]
     if len(spent) == 1 and spent[0][1] == 1:
         return spent[0][0]
-    relations: set[Adjacency] = {loss.adjacency for loss, _ in spent if loss.adjacency}
+    relations: set[Adjacency] = {loss.adjacency for loss, _ in spent if loss.adjacency is not None}
     if len(relations) > 1:
         raise ValueError(
             "items must be losses between the same neighbours, got some by add/remove and others by replace; "

@@ -58,12 +58,12 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss, adjacency_of, check_a
 from ldp_audit.losses.binomial import log_binomial
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, atoms_of, pure_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss, mixture
-from ldp_audit.losses.loss import LossWithInfinity, PairLoss
+from ldp_audit.losses.loss import LossWithInfinity, PairLoss, log_sum
 from ldp_audit.losses.subsampled_loss import ReplacedLoss, SamplingRate, subsampled, symmetric
 from ldp_audit.mechanisms.additive_noise import AdditiveNoise
 from ldp_audit.mechanisms.mechanism import Adjacency
 from ldp_audit.mechanisms.subsample_release import SubsampleRelease
-from ldp_audit.numerics import as_float, log_ratio, log_sum, whole
+from ldp_audit.numerics import as_float, log_ratio, whole
 
 Kind = Literal["poisson", "without", "with"]
 

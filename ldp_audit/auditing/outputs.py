@@ -74,6 +74,7 @@ NOT_A_LABEL = _NotALabel()
 
 def read(raw: Any, n: int) -> Outputs:
     """The outputs of a call for n of them. Raises ValueError that says what was returned instead."""
+    refuse_masked(raw)
     if not isinstance(raw, np.ndarray):
         raw = listed(raw, n)
     array = raw if isinstance(raw, np.ndarray) else _array_of(raw)
@@ -87,6 +88,12 @@ def read(raw: Any, n: int) -> Outputs:
     if array.dtype.kind == "O" and array.ndim == 1:
         return _mixed(array)
     raise ValueError(f"it returned an array of dtype {array.dtype} and shape {array.shape}; accepted: numbers, labels")
+
+
+def refuse_masked(*raw: Any) -> None:
+    """ValueError for a masked array: its hidden values are no outputs, and reading it would count them."""
+    if any(isinstance(one, np.ma.MaskedArray) for one in raw):
+        raise ValueError("it returned a masked array; accepted: arrays of which no value is hidden")
 
 
 def listed(raw: Any, n: int) -> Any:
@@ -142,6 +149,7 @@ def _array_of(values: list[Any]) -> np.ndarray:
     """A list as an array; one of objects where its elements are no numbers, or not all of one length."""
     if all(isinstance(value, bool | int | float | np.number | np.bool_) for value in values):
         return np.asarray(values)
+    refuse_masked(*values)
     if values and all(isinstance(value, list | tuple | np.ndarray) for value in values):
         try:
             array = np.asarray(values)

@@ -10,6 +10,7 @@ from typing import Any
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.power import Reach
+from ldp_audit.figure import BAR, CLAIM, new_axes
 
 VIOLATED, CONSISTENT, INCONCLUSIVE = "violated", "consistent", "inconclusive"
 
@@ -128,6 +129,26 @@ class AuditResult:
         or two, the first time that it is asked for.
         """
         return self.reach.detectable_epsilon if isinstance(self.reach, Reach) else self.reach
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the epsilons that the audit excludes as a bar, and the claim as a line; returns matplotlib's axes.
+
+        axes: to draw on, a row below those already there; new ones by default.
+        """
+        axes = new_axes() if axes is None else axes
+        row = -len(axes.containers)
+        label = f"excluded with confidence {self.confidence:g}" if row == 0 else None
+        axes.barh([row], [self.epsilon_lower], height=0.5, color=BAR, label=label)
+        if self.claimed_epsilon is not None:
+            words = "claimed" if row == 0 else None
+            axes.plot([self.claimed_epsilon] * 2, [row - 0.4, row + 0.4], color=CLAIM, linewidth=3, label=words)
+        axes.annotate(f"  {self.verdict}", (max(self.epsilon_lower, self.claimed_epsilon or 0.0), row), va="center")
+        end = 1.4 * max(self.epsilon_lower, self.claimed_epsilon or 0.0, 0.1)
+        axes.set(
+            xlabel="epsilon (nats)", yticks=[], ylim=(row - 1, 1), xlim=(0, max(end, axes.get_xlim()[1] * bool(row)))
+        )
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False)
+        return axes
 
     def describe(self) -> str:
         """A few lines for people; a consistent verdict never comes without what it could not see."""

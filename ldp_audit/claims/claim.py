@@ -6,14 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, overload
 
-from ldp_audit.accounting.figure import Figure
 from ldp_audit.claims.language.statement import Statement, at_most, less
+from ldp_audit.figure import Figure
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import Variable, substitute_domain, variables_of
 from ldp_audit.mechanisms.weights import SymbolicWeights
+from ldp_audit.numerics import instance, listed
 
 Source = Literal["paper", "damaged conversion", "derived"]
 
+_LONGEST_NAME = 32
+"""Characters of a claim's name, so that names fit beside each other in a picture."""
 
 Parts = Sequence[Statement] | Callable[[], Sequence[Statement]]
 """Statements, or a function without arguments that returns them. It is called when the claim is settled, so that its
@@ -24,9 +27,11 @@ def _statements(parts: Parts, what: str) -> Parts:
     """The statements as a tuple, or the function that returns them. Raises ValueError for anything else."""
     if callable(parts):
         return parts
-    if isinstance(parts, Statement) or not all(isinstance(part, Statement) for part in parts):
-        raise ValueError(f"{what} must be a sequence of statements (equal, at_most, ...), got {parts!r}")
-    return tuple(parts)
+    of = "a sequence of statements (equal, at_most, ...)"
+    found = listed(parts, what, of)
+    for part in found:
+        instance(part, Statement, what, of)
+    return tuple(found)
 
 
 def _statements_of(parts: Parts, what: str) -> tuple[Statement, ...]:
@@ -142,7 +147,8 @@ class Correction:
 class Claim:
     """One claim.
 
-    id: short and stable.   place: where the source says it.   says: restated in plain words.   latex: typeset.
+    id: short and stable.   name: a noun phrase for pictures and lists, one line of at most 32 characters.
+    place: where the source says it.   says: restated in plain words.   latex: typeset.
     parts: the formal statements, as the source has them; all must hold. Wherever statements are given, a function
         without arguments may replace them: it is called when the claim is settled.
     condition: tried if a part is refuted; the verdict is then CONDITIONAL.
@@ -155,10 +161,11 @@ class Claim:
     argument: why the formal parts say what the words say; alone, a PROSE claim.
     source: "paper"; "damaged conversion" (a scanner's error, kept as a test); "derived" (ours).
 
-    Raises ValueError for an empty id or statement.
+    Raises ValueError for an empty id or statement, and for a name that is longer or not one line.
     """
 
     id: str
+    name: str = field(default="", kw_only=True)
     place: str
     says: str
     latex: str = ""
@@ -177,6 +184,10 @@ class Claim:
     def __post_init__(self) -> None:
         if not (isinstance(self.id, str) and self.id and isinstance(self.says, str) and self.says):
             raise ValueError(f"a claim needs an id and a statement in words, got id={self.id!r}, says={self.says!r}")
+        if not (isinstance(self.name, str) and len(self.name) <= _LONGEST_NAME and self.name.isprintable()):
+            raise ValueError(
+                f"name of claim {self.id} must be one line of at most {_LONGEST_NAME} characters, got {self.name!r}"
+            )
         for name in ("parts", "void"):
             object.__setattr__(self, name, _statements(getattr(self, name), f"{name} of claim {self.id}"))
 

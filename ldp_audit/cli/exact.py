@@ -60,7 +60,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _levels(text: str) -> list[float]:
-    return [float(part) for part in text.split(",")]
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be numbers with commas between them, got {text!r}") from None
 
 
 def _digits(number: Any) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
+import shlex
 import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +29,7 @@ def add_arguments(report: argparse.ArgumentParser) -> None:
     add = report.add_argument
     add("--out", type=Path, required=True, metavar="DIR", help="write index.html and everything it leads to there")
     source = report.add_mutually_exclusive_group()
-    source.add_argument("--paper", default="all", metavar="KEY", help="settle this paper's claims; all by default")
+    source.add_argument("--paper", metavar="KEY", help="settle a shipped paper's claims; by default all")
     source.add_argument("--claims", metavar="MODULE", help="settle the claims of a module of your own instead")
     source.add_argument("--from", dest="source", type=Path, metavar="FILE", help="take the claims of a report.json")
     add("--audits", type=Path, nargs="+", metavar="FILE", help="show these results of `audit --json`, and no others")
@@ -39,6 +42,14 @@ def add_arguments(report: argparse.ArgumentParser) -> None:
     add("--training", type=Path, nargs="+", default=[], metavar="DIR", help="show these folders of `train --out`")
     add("--demonstrations", action="store_true", help="train the three pipelines' demonstrations first, in minutes")
     add("--without", action="append", default=[], choices=SECTIONS, help="leave a section out; may be repeated")
+    add(
+        "--with",
+        dest="also",
+        action="append",
+        default=[],
+        choices=SECTIONS,
+        help="the shipped section beside things of yours; may be repeated",
+    )
     add("--fail-on", choices=["refuted", "undecided"], help="exit 1, and fail in junit.xml, as `check` does")
     add("--quiet", action="store_true", help="no progress")
 
@@ -73,14 +84,18 @@ def run(options: argparse.Namespace) -> int:
 
 def _gathered(options: argparse.Namespace, progress: Progress) -> dict[str, Any]:
     """The report's data; input files are read first, as they may be invalid, and protocols run in parallel."""
-    wanted = [name for name in SECTIONS if name not in options.without]
+    own = bool(options.claims or options.source or options.audits or options.protocol or options.training)
+    asked = {*options.also, "accounting"} if options.protocol else {*options.also}
+    wanted = (asked if own else {*SECTIONS}) - {*options.without}
     audited = gather.audits_read(options.audits) if options.audits else None
     training = gather.training_read(options.training)
-    papers = [] if options.source else papers_asked_for(options)
+    options.paper = options.paper or ("" if own else "all")
+    papers = papers_asked_for(options) if options.claims or options.paper else []
     claims = gather.claims_read(options.source) if options.source else None
     with _accounts(_protocols(options) if "accounting" in wanted else []) as accounts:
         found = {
             **(claims or _settled(papers, progress)),
+            "made": _made(options, own=own),
             "mechanisms": gather.mechanisms(progress) if "mechanisms" in wanted else [],
             "implementation": gather.implementation(progress) if "implementation" in wanted else [],
             "audits": audited or (gather.audits(progress) if "audits" in wanted else []),
@@ -88,7 +103,24 @@ def _gathered(options: argparse.Namespace, progress: Progress) -> dict[str, Any]
             + (_demonstrations(options, len(training), progress) if options.demonstrations else []),
         }
         found["accounting"] = _waited(accounts, progress)
+    if options.claims:
+        for paper, record in zip(papers, found["papers"], strict=True):
+            gather.solve(paper, record)
     return found
+
+
+def _made(options: argparse.Namespace, *, own: bool) -> dict[str, Any]:
+    """The command line, the day, and the files that it names, each with its digest."""
+    module = Path(str(options.claims or "")) if str(options.claims or "").endswith(".py") else None
+    named = [module, options.source, *(options.audits or []), *map(Path, options.protocol or [])]
+    files = [path for path in named if path is not None and path.is_file()]
+    inputs = [
+        {"file": path.name, "bytes": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+        for path in files
+    ]
+    seconds = os.environ.get("SOURCE_DATE_EPOCH")  # the day of reproducible builds
+    day = date.fromtimestamp(int(seconds)) if seconds else date.today()
+    return {"own": own, "command": shlex.join(["ldp-audit", *options.typed]), "date": day.isoformat(), "inputs": inputs}
 
 
 def _settled(papers: Sequence[Any], progress: Progress) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,25 +29,28 @@ AUDITED: tuple[tuple[str, tuple[float, float] | None, str], ...] = (
 """The audits: target, inputs (None: a mechanism's worst pair), and reason; the claimed epsilon is 1."""
 
 _SAMPLES = 50_000
+_WIDTH = 1e-2
 _SLOWEST = ("ldp-fl-fmnist", "ldp-fl-mnist", "ldp-fl-cifar10")  # the longest ones, started first
 
 
 def mechanisms(say: Say) -> list[dict[str, Any]]:
     """Every mechanism of the catalogue: formulas derived from its definition, and the numbers of its example."""
-    from ldp_audit.accounting.exact_summary import summarise
+    from ldp_audit.accounting.exact_summary import profile_figure, summarise
     from ldp_audit.mechanisms.catalogue import ENTRIES
 
     found = []
     for entry in ENTRIES:
         say(f"mechanisms: {entry.name}")
         summary = summarise(entry.mechanism())
+        figure = {**profile_figure(entry.mechanism()).to_dict(), "name": f"mechanism-{entry.name}"}
         words = {
             "name": entry.name,
             "example": entry.example.target,
             "summary": entry.summary(),
             "letters": entry.example.letters,
         }
-        found.append({**words, **_formulas(entry), **summary, "moments": [_biased(one) for one in summary["moments"]]})
+        moments = [_biased(one) for one in summary["moments"]]
+        found.append({**words, **_formulas(entry), **summary, "moments": moments, "figure": figure})
     return found
 
 
@@ -76,6 +79,37 @@ def _biased(moment: Mapping[str, Any]) -> dict[str, Any]:
     elif isinstance(mean, list) and isinstance(value, list) and len(mean) == len(value):
         bias = [one - other for one, other in zip(mean, value, strict=True)]
     return {**moment, "bias": bias}
+
+
+def solve(paper: Any, record: dict[str, Any]) -> None:
+    """Add to a paper's mechanisms their moments, typeset, and in numbers their exact epsilon, where it is solved.
+
+    In numbers where epsilon is the only public variable: at 1/2, 1 and 2. Else the record says why not.
+    """
+    from sympy import latex
+
+    from ldp_audit.accounting.exact_summary import profile_figure
+    from ldp_audit.mechanisms.channel import SymbolicChannel
+
+    for place, (law, one) in enumerate(zip(paper.mechanisms, record["mechanisms"], strict=True), start=1):
+        if not isinstance(law, SymbolicChannel):
+            continue
+        with suppress(ValueError):  # labels that are no numbers
+            one |= {"mean_latex": latex(law.mean()), "variance_latex": latex(law.variance())}
+        try:
+            bound = [(level, law.bind(epsilon=level)) for level in (0.5, 1.0, 2.0)]
+            one["at"] = [
+                {
+                    "epsilon": level,
+                    "exact_epsilon": _plain_number(at.exact_epsilon()),
+                    "worst_pair": [list(x) if isinstance(x, tuple) else x for x in at.worst_pair()],
+                }
+                for level, at in bound
+            ]
+            figure = profile_figure(bound[1][1]).to_dict()
+            one["figure"] = {**figure, "name": f"own-mechanism-{place}"}
+        except ValueError as error:
+            one["why_not"] = str(error)
 
 
 def implementation(say: Say) -> list[dict[str, Any]]:
@@ -134,8 +168,13 @@ def audits(say: Say) -> list[dict[str, Any]]:
         sampler.prepare()
         pair = inputs or sampler.loaded.worst_pair()
         result = audit(sampler, pair, 1.0, samples=_SAMPLES, floating_point=inputs is not None)
-        found.append({"target": target, "about": about, **result.to_dict()})
+        truth = None if inputs else _plain_number(sampler.loaded.exact_epsilon())
+        found.append({"target": target, "about": about, "exact_epsilon": truth, **result.to_dict()})
     return found
+
+
+def _plain_number(value: float) -> float | str:
+    return float(value) if math.isfinite(value) else "inf"
 
 
 def audits_read(paths: Sequence[Path]) -> list[dict[str, Any]]:
@@ -162,11 +201,14 @@ def _audit_section(one: dict[str, Any]) -> None:
 def accounted(name: str) -> dict[str, Any]:
     """One protocol's account, with its paper's statements about the whole run."""
     from ldp_audit.accounting.protocols.protocol_file import load_protocol
-    from ldp_audit.accounting.protocols.protocol_report import account
+    from ldp_audit.accounting.protocols.protocol_report import account, rounds_figure
     from ldp_audit.training.spend import claim_of
 
     protocol = load_protocol(name)
-    return {"key": Path(name).stem, "claimed": claim_of(protocol), **account(protocol, width=1e-2).to_dict()}
+    report, key = account(protocol, width=_WIDTH), Path(name).stem
+    figure = rounds_figure(report, f"rounds-{key}", width=_WIDTH)
+    drawn = None if figure is None else figure.to_dict()
+    return {"key": key, "claimed": claim_of(protocol), "figure": drawn, **report.to_dict()}
 
 
 def slowest_first(names: Sequence[str]) -> list[str]:

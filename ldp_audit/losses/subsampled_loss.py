@@ -46,10 +46,10 @@ from numpy.typing import NDArray
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, atoms_of, symmetric_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.hulls import dominated_atoms, dominating_atoms
-from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, Transform, log_delta_from_reversed
+from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, Transform, log_delta_from_reversed, log_expm1
 from ldp_audit.losses.noise_losses import NoiseLoss
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
-from ldp_audit.numerics import log1mexp, log_expm1, log_ratio
+from ldp_audit.numerics import log1mexp, log_ratio
 
 
 @dataclass(frozen=True)

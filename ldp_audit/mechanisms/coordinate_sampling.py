@@ -156,7 +156,7 @@ class CoordinateSampling(Mechanism):
 
     def dense(self, report: Any) -> Any:
         """The reports (indices, values) as vectors of shape (..., d): d / k times the values, zeros elsewhere."""
-        index, value = (as_array(part) for part in two_parts("report", report))
+        index, value = (as_array("report", part) for part in two_parts("report", report))
         return scattered(index, value, self.d, self.d / self.k)
 
     def _inputs(self, x: Any, xp: Any = NumpySource.xp) -> Any:

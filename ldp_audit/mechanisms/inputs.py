@@ -13,7 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def array_of(name: str, values: Any) -> NDArray:
-    """The values as a numpy array of any dtype; ValueError, naming the argument, where there is none."""
+    """The values as a numpy array of any dtype; ValueError, naming the argument, where there is none.
+
+    A masked array is refused: its hidden values would be reported.
+    """
+    parts = values if isinstance(values, list | tuple) else [values]
+    if any(isinstance(part, np.ma.MaskedArray) for part in parts):
+        raise ValueError(f"{name} must have no hidden values, got a masked array; fill or drop what is masked first")
     try:
         return np.asarray(values.detach() if is_torch_array(values) else values)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -21,9 +27,9 @@ def array_of(name: str, values: Any) -> NDArray:
         raise ValueError(f"{name} must be a number, or an array or nested lists of one shape: {reason}") from None
 
 
-def as_array(x: Any) -> Any:
-    """Tensors unchanged; anything else as a numpy array."""
-    return x if is_torch_array(x) else np.asarray(x)
+def as_array(name: str, x: Any) -> Any:
+    """Tensors unchanged; anything else as `array_of` has it."""
+    return x if is_torch_array(x) else array_of(name, x)
 
 
 def numbers_of(name: str, values: Any, accepted: str = "real numbers") -> NDArray:
@@ -42,7 +48,8 @@ def numbers_of(name: str, values: Any, accepted: str = "real numbers") -> NDArra
 def in_interval(name: str, values: Any, low: float, high: float, xp: Any = numpy_namespace) -> Any:
     """The array, real with every value in [low, high] (not NaN); ValueError, naming argument and value, otherwise."""
     _require_real(name, values, f"[{low:g}, {high:g}]", xp)
-    inside = (values >= low) & (values <= high)
+    wide = _comparable(values, xp)
+    inside = (wide >= low) & (wide <= high)
     if not bool(xp.all(inside)):
         worst = _first(values, ~inside, xp)
         raise ValueError(f"{name} must lie in [{low!r}, {high!r}], got {worst!r}; clip first if that is meant")
@@ -53,7 +60,8 @@ def whole_numbers(name: str, values: Any, low: int, high: int, xp: Any = numpy_n
     """The array, of real dtype with every value a whole number in low..high; ValueError otherwise."""
     accepted = f"whole numbers in {low}..{high}"
     _require_real(name, values, accepted, xp, must="be")
-    good = (values >= low) & (values <= high)
+    wide = _comparable(values, xp)
+    good = (wide >= low) & (wide <= high)
     if not xp.isdtype(values.dtype, "integral"):
         good = good & (values == xp.floor(values))
     if not bool(xp.all(good)):
@@ -115,6 +123,11 @@ def _require_real(name: str, values: Any, accepted: str, xp: Any, must: str = "l
     if not xp.isdtype(values.dtype, ("real floating", "integral")):
         raise ValueError(f"{name} must {must} {accepted}, got dtype {values.dtype}")
     require_arithmetic(name, values)
+
+
+def _comparable(values: Any, xp: Any) -> Any:
+    """Whole numbers of a tensor as int64: torch rounds a bound into their dtype, and -1 is 255 in uint8."""
+    return xp.astype(values, xp.int64) if is_torch_array(values) and xp.isdtype(values.dtype, "integral") else values
 
 
 def require_arithmetic(name: str, values: Any) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
+from ldp_audit.figure import Panel, Series, plotted
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, symmetric_loss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.profile_loss import loss_of_profile
@@ -206,6 +207,13 @@ class Mechanism(ABC):
             return summed_delta(self, epsilon)
         masses = zip(found.positive, np.exp(found.log_probs), strict=True)
         return sum((excess(asked, float(loss)) * mass for loss, mass in masses), np.zeros_like(asked))[()]
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the privacy profile, delta over epsilon, on matplotlib's axes; returns them, new ones unless given."""
+        largest = self.exact_epsilon()
+        epsilons = np.linspace(0, 1.1 * largest if 0 < largest < math.inf else 10.0, 201)
+        curve = Series(repr(self), epsilons.tolist(), np.atleast_1d(self.delta(epsilons)).tolist())
+        return plotted(Panel("Privacy profile", "epsilon (nats)", "delta", (curve,)), axes)
 
     def responses(self) -> int | None:
         """k, if the reports are those of k-ary randomised response up to labels; else None."""

@@ -63,7 +63,11 @@ class NumpySource:
         """See `Source`. Lists and numbers are accepted."""
         if type(x).__module__.partition(".")[0] == "torch":
             raise ValueError(f"rng must be a torch.Generator where {name} is a torch tensor, got {self.rng!r}")
-        return array_of(name, x)
+        found = array_of(name, x)
+        if not found.dtype.isnative:
+            native = f"x.astype({found.dtype.newbyteorder('=').name!r})"
+            raise ValueError(f"{name} must have this machine's byte order, got dtype {found.dtype}; {native} has it")
+        return found
 
     def constant(self, values: Sequence[Any] | np.ndarray, dtype: Any) -> np.ndarray:
         """See `Source`."""

@@ -48,7 +48,7 @@ def scattered(index: Any, value: Any, d: int, scale: float = 1.0) -> Any:
     index, value: shape (..., m), numpy or torch; the indices of a vector differ; -1 is skipped.
     returns: shape (..., d), floating dtype and device of `value`. Raises ValueError for an index outside -1 .. d-1.
     """
-    index, value = as_array(index), as_array(value)
+    index, value = as_array("index", index), as_array("value", value)
     xp = array_api_compat.array_namespace(value)
     if index.shape != value.shape:
         raise ValueError(f"index and value must have one shape, got {tuple(index.shape)} and {tuple(value.shape)}")

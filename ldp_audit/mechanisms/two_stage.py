@@ -185,7 +185,7 @@ class TwoStage(Mechanism):
 
     def dense(self, report: Any) -> Any:
         """The reports (index, value) as vectors of shape (..., d): zeros elsewhere, and everywhere for none."""
-        index, value = (as_array(part) for part in two_parts("report", report))
+        index, value = (as_array("report", part) for part in two_parts("report", report))
         return scattered(index[..., None], value[..., None], self.d)
 
     def selection_input(self, x: Any, xp: Any = NumpySource.xp) -> Any:

@@ -63,7 +63,37 @@ class Strong:
     text: str
 
 
-Span: TypeAlias = str | ClaimLink | SectionLink | FoundLink | Badge | Code | Strong
+@dataclass(frozen=True)
+class Mathematics:
+    """A formula within a line.   latex: typeset.   words: the same in plain characters, for screen readers."""
+
+    kind: ClassVar[str] = "mathematics"
+    latex: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Strip:
+    """An epsilon on an axis from 0 to `most`: a bar up to a lower bound, with marks.
+
+    low: the lower bound, nats.   claim, truth, detectable: marks, where known: the claimed epsilon, the exact one, the
+    smallest that would have been detected.   words: the same as text.
+    """
+
+    kind: ClassVar[str] = "strip"
+    words: str
+    most: float
+    low: float
+    claim: float | None = None
+    truth: float | None = None
+    detectable: float | None = None
+
+    def share(self, value: float | None) -> float | None:
+        """Where a value lies on the axis, percent; 100 beyond its end; None where there is none."""
+        return None if value is None else round(100 * min(max(value / self.most, 0.0), 1.0), 2)
+
+
+Span: TypeAlias = str | ClaimLink | SectionLink | FoundLink | Badge | Code | Strong | Mathematics | Strip
 Text: TypeAlias = Span | Sequence[Span]
 
 
@@ -130,7 +160,26 @@ class Shares:
     paper: str = ""
 
 
-Block: TypeAlias = Paragraph | Heading | Table | Items | Formula | Picture | Shares
+@dataclass(frozen=True)
+class Tile:
+    """A claim in the picture of all verdicts.   name: what it is about.   place: in its paper."""
+
+    link: ClaimLink
+    name: str
+    place: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Claims side by side, coloured by their verdicts; label: what they have in common."""
+
+    kind: ClassVar[str] = "tiles"
+    label: str
+    tiles: Sequence[Tile]
+
+
+Block: TypeAlias = Paragraph | Heading | Table | Items | Formula | Picture | Shares | Tiles
 
 
 @dataclass(frozen=True)

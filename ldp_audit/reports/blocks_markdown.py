@@ -15,15 +15,18 @@ from ldp_audit.reports.blocks import (
     FoundLink,
     Heading,
     Items,
+    Mathematics,
     Paragraph,
     Picture,
     Section,
     SectionLink,
     Shares,
     Span,
+    Strip,
     Strong,
     Table,
     Text,
+    Tiles,
     spans,
 )
 from ldp_audit.reports.markdown import anchor, code, formula, plain
@@ -62,6 +65,9 @@ def _block(one: Block) -> str:
             return f"![{alt}](figures/{name}.svg)\n\n**{title}.** {caption}"
         case Shares():
             return ", ".join(f"{count} {verdict}" for verdict, count in one.counts.items()) + "."
+        case Tiles():
+            lines = ((tile.link, f" {tile.name} ({tile.place}): ", Badge(tile.verdict)) for tile in one.tiles)
+            return "\n".join(f"- {text(line)}" for line in lines)
 
 
 def _table(one: Table) -> str:
@@ -84,6 +90,8 @@ def _span(one: Span) -> str:
             return f"[{plain(one.text)}](#section-{one.section})"
         case Badge() | Strong():
             return f"**{plain(one.text)}**"
+        case Mathematics() | Strip():
+            return plain(one.words)
         case Code():
             return code(one.text).replace("|", r"\|")
         case FoundLink():

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from ldp_audit.accounting.figure import Figure
 from ldp_audit.claims.claim import Claim, Paper
 from ldp_audit.claims.language.statement import describe_variable
 from ldp_audit.claims.manifest import manifest
 from ldp_audit.claims.settling import SettledClaim
 from ldp_audit.claims.verdict import Verdict
+from ldp_audit.figure import Figure
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import Variable
 from ldp_audit.mechanisms.weights import SymbolicWeights
@@ -111,6 +111,7 @@ def _stated(paper: Paper, claim: Claim, groups: dict[str, list[dict[str, Any]]])
     corrected = claim.corrected
     return {
         "id": claim.id,
+        "name": claim.name,
         "paper": paper.key,
         "place": claim.place,
         "source": claim.source,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 import io
-import itertools
 import json
 import re
 from typing import Any
 
-from ldp_audit.accounting.figure import Style
+from ldp_audit.figure import colours_of, draw, legend_rows
 
-_COLOURS = ("#0b62a4", "#c8500a", "#2c7a3f", "#7a3e9d", "#8a6d00")
-_LINES: dict[Style, str] = {"line": "-", "dashed": "--", "dotted": ":", "points": "o", "band": "-", "intervals": "|"}
+_WIDTH, _HEIGHT, _ROW = 9.6, 4.2, 0.2
+_BELOW, _ABOVE = 0.6, 0.34
+"""Inches: of a figure without legends, of a legend's row, of the room for the axes' words below and above."""
 
 
 def svg(figure: dict[str, Any]) -> str:
@@ -38,38 +38,19 @@ def _drawn(written: str) -> str:
         "font.family": "sans-serif",
     }
     with mpl.rc_context(settings):
-        canvas = FigureCanvasSVG(Figure(figsize=(9.6, 4.2)))
-        axes = canvas.figure.subplots(1, len(figure["panels"]), squeeze=False)[0]
-        for panel, axis in zip(figure["panels"], axes, strict=True):
-            _draw(panel, axis)
+        panels = figure["panels"]
+        legend = max(legend_rows(panel, len(panels)) for panel in panels) * _ROW
+        canvas = FigureCanvasSVG(Figure(figsize=(_WIDTH, _HEIGHT + legend)))
+        axes = canvas.figure.subplots(1, len(panels), squeeze=False)[0]
+        colours = colours_of(figure)
+        for panel, one in zip(panels, axes, strict=True):
+            draw(panel, one, colours=colours, panels=len(panels))
         # Fixed room for ticks such as 6 x 10^-10: measuring them would double the time.
-        canvas.figure.subplots_adjust(left=0.095, right=0.99, bottom=0.13, top=0.92, wspace=0.27)
+        bottom, top = (_BELOW + legend) / (_HEIGHT + legend), 1 - _ABOVE / (_HEIGHT + legend)
+        canvas.figure.subplots_adjust(left=0.095, right=0.99, bottom=bottom, top=top, wspace=0.27)
         buffer = io.StringIO()
         canvas.figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     return _described(buffer.getvalue(), figure)
-
-
-def _draw(panel: dict[str, Any], axis: Any) -> None:
-    colours = itertools.cycle(_COLOURS)
-    colour = _COLOURS[0]
-    for series in panel["series"]:
-        if series["style"] == "band":
-            axis.fill_between(series["x"], series["y"], series["upper"], label=series["label"], color="#9ec5e8")
-            continue
-        if series["style"] == "intervals":
-            axis.vlines(series["x"], series["y"], series["upper"], color=colour, alpha=0.5)
-            continue
-        if series["style"] != "dashed":  # dashed curves and intervals belong to the previous curve
-            colour = next(colours)
-        axis.plot(series["x"], series["y"], _LINES[series["style"]], label=series["label"], color=colour)
-    if panel.get("x_log"):
-        axis.set_xscale("log")
-    if panel["y_log"]:
-        axis.set_yscale("log")
-    axis.set(xlabel=panel["x_label"], ylabel=panel["y_label"])
-    axis.set_title(panel["title"], y=1.0)  # a given y avoids measuring every tick
-    axis.grid(visible=True, alpha=0.25)
-    axis.legend(fontsize=8)
 
 
 def _described(text: str, figure: dict[str, Any]) -> str:

@@ -19,7 +19,22 @@ from ldp_audit.reports.mathematics import law_latex, with_sums_named
 _OPENING = """# The mechanisms
 
 Each mechanism's distribution, as defined in `ldp_audit/mechanisms/`, and what is derived from the definition. This page
-is generated (`make docs`). The numbers in a table come from the example in its heading.
+is generated (`make docs`). The numbers in a table come from the example in its heading. What each of them can do:
+
+```python
+import numpy as np
+from ldp_audit import TwoPoint
+
+m = TwoPoint(epsilon=1.0, center=0.0, radius=0.075)  # LDP-FL's eq. (2)
+m.exact_epsilon(), m.worst_pair()  # tight, and the inputs that attain it
+m.delta([0.0, 0.5])  # the privacy profile
+m.variance([0.0, 0.075])  # exact: less than Lemma 2 prints, away from the center
+m.sample(np.zeros(5), rng=np.random.default_rng(1))  # a torch.Generator for tensors
+m.implemented(bits=24).exact_epsilon()  # epsilon of a sampler with 24-bit words: never above 1
+```
+
+The samplers compare random bits with integer thresholds, rounded towards privacy, and report on a fixed grid, so that
+low-order bits do not depend on the input.
 """
 
 _REFERENCE = """# Mechanisms

@@ -16,7 +16,7 @@ from ldp_audit.reports.page_names import claim_pages, paper_pages
 _MENU = {
     "index": "Summary",
     "claims": "Claims",
-    "matrix": "Matrix",
+    "matrix": "Verdicts",
     "mechanisms": "Mechanisms",
     "implementation": "Implementation",
     "audits": "Audits",
@@ -28,10 +28,13 @@ _MENU = {
 def pages(report: dict[str, Any], sections: Sequence[Section]) -> dict[str, str]:
     """Every page by its path in the report's folder, and their style sheet."""
     made = _environment(report)
+    shown = {*(section.key for section in sections), *(["claims"] if report["claims"] else [])}
+    made.globals["menu"] = [(key, words) for key, words in _MENU.items() if key in shown] if len(shown) > 1 else []
     files = {"style.css": _style(made)}
     for section in sections:
         files[f"{section.key}.html"] = _section(made, report, section)
-    files["claims.html"] = _claims(made, report)
+    if report["claims"]:
+        files["claims.html"] = _claims(made, report)
     files |= {name: _paper(made, report, key) for key, name in paper_pages(report["papers"]).items()}
     return files | _each_claim(made, report)
 
@@ -76,12 +79,21 @@ def _style(made: Environment) -> str:
 def _page(made: Environment, template: str, report: dict[str, Any], path: str, title: str, /, **more: Any) -> str:
     root = "../" * path.count("/")
     given = {"description": f"{title}: {wording.counted(report)}", "current": path.removesuffix(".html")}
-    written = {"menu": _MENU.items(), "root": root, "title": title, "tool": report["tool"], **given, **more}
+    written = {
+        "menu": made.globals["menu"],
+        "root": root,
+        "title": title,
+        "tool": report["tool"],
+        "claims": bool(report["claims"]),
+        **given,
+        **more,
+    }
     return made.get_template(template).render(written)
 
 
 def _section(made: Environment, report: dict[str, Any], section: Section) -> str:
-    papers = report["papers"] if section.key == "index" else []
+    own = (report.get("made") or {}).get("own")
+    papers = report["papers"] if section.key == "index" and not own else []
     more = {"section": section, "papers": papers, "paper_pages": paper_pages(report["papers"])}
     return _page(made, "section.html.j2", report, f"{section.key}.html", section.title, **more)
 

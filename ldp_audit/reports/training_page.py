@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from ldp_audit.accounting.figure import Figure
 from ldp_audit.accounting.protocols.protocol_report import interval, number
+from ldp_audit.figure import Figure
 from ldp_audit.reports.figures import svg
 from ldp_audit.reports.html import environment
 from ldp_audit.reports.markdown import plain
@@ -70,7 +70,7 @@ def about(document: Mapping[str, Any]) -> list[str]:
             f"Epsilon is that of the whole run, at delta = {delta:g}: exact, reports by name and (where they are "
             "shuffled) without names; beside it what the paper says that the run spends."
         )
-    return lines
+    return lines + [f"The paper's setting is suspect: {doubt}" for doubt in document.get("doubts", ())]
 
 
 def markdown(document: Mapping[str, Any], figures: Sequence[Mapping[str, Any]]) -> str:

@@ -44,12 +44,9 @@ def check_writable(folder: Path) -> None:
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write all files under temporary names, then rename them: an error leaves no partial report."""
+    """Write all files, or none, as `files.write_whole` does; folders are created if necessary."""
     places = {folder / name: text for name, text in files.items()}
-    try:
-        for place in places:
-            if not is_stream(place):
-                place.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CannotWriteError(f"cannot write to {folder}: {error.strerror or error}") from error
+    for place in places:
+        if not is_stream(place):
+            check_writable(place.parent)
     write_whole(places)

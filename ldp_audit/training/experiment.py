@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldp_audit.checkpoint import check_same
-from ldp_audit.files import write_whole
+from ldp_audit.files import lock, write_whole
 from ldp_audit.training import results
 from ldp_audit.training.device import device_of
 from ldp_audit.training.pipeline import comparing_of, findings_of, judge, plan_class
@@ -70,6 +70,7 @@ def run_experiment(
         kept = None if folder is None else folder / _RUNS
         document = _run(work, jobs, pool, kept, data, seed, described, audit=audit, progress=progress)
     document["findings"] = [finding.to_dict() for finding in judge(findings_of(plan), document)]
+    document["doubts"] = list(dict.fromkeys(sweep.doubt for sweep in sweeps if sweep.doubt))
     document["printed"] = [row.to_dict() for row in comparing_of(plan)(document)]
     return document
 
@@ -110,19 +111,10 @@ def _run(
 def _locked(folder: Path) -> Iterator[None]:
     """Lock the folder against other processes until this one ends. ValueError if another process holds the lock."""
     folder.mkdir(parents=True, exist_ok=True)
-    try:
-        import fcntl
-    except ImportError:  # this system has no fcntl
-        yield
-        return
     handle = os.open(folder, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ValueError(f"{folder} is in use by another process; wait for it, or name another folder") from None
-        except OSError:  # a file system without locks
-            pass
+        if lock(handle) is False:
+            raise ValueError(f"{folder} is in use by another process; wait for it, or name another folder")
         yield
     finally:
         os.close(handle)

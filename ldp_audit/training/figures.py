@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ldp_audit.accounting.figure import Figure, Panel, Series
+from ldp_audit.figure import Figure, Panel, Series
 from ldp_audit.training.results import runs_at, words
 from ldp_audit.training.spend import spend_values
 

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from ldp_audit.accounting.figure import Figure
 from ldp_audit.accounting.membership_simulation import membership_figure
+from ldp_audit.figure import Figure
 
 
 @pytest.fixture(scope="module")

@@ -115,6 +115,9 @@ def test_tuples_of_different_lengths_are_labels() -> None:
         (np.zeros((2, 0)), "shape (2, 0)"),
         (np.array([1j, 2]), "dtype complex128"),
         ([object(), object()], "which cannot be compared"),
+        (np.ma.array([1.0, 2.0], mask=[True, False]), "it returned a masked array"),
+        ([1.0, np.ma.masked], "it returned a masked array"),
+        ([np.ma.array([1.0, 2.0], mask=True)] * 2, "it returned a masked array"),
     ],
 )
 def test_what_cannot_be_read_is_named(raw: object, complaint: str) -> None:

@@ -126,6 +126,13 @@ def test_the_checker_derives_the_condition_again() -> None:
     assert "it is not shown that the condition restricts x" in _forged(unproved)[0]
 
 
+@together("name", [33 * "x", "two\nlines", "a\ttab", None, 1])
+def test_a_name_is_one_short_line(name: Any) -> None:
+    with pytest.raises(ValueError, match="name of claim N must be one line of at most 32 characters"):
+        Claim("N", "here", "named", name=name)
+    assert Claim("N", "here", "named", name=32 * "x").name == 32 * "x"
+
+
 def test_claims_are_made_one_at_a_time_and_fail_alone() -> None:
     made: list[str] = []
 

@@ -22,7 +22,7 @@ x = Variable("x", 0, 1)
 p = (1 + x * (T - 1)) / (T + 1)
 COIN = SymbolicChannel("coin", x, {1: p, 0: 1 - p})
 CLAIMS = (
-    Claim("A", "1", "private", parts=is_private(COIN, T)),
+    Claim("A", "1", "private", name="privacy of the coin", parts=is_private(COIN, T)),
     Claim("B", "2", "more private", parts=is_private(COIN, (T + 1) / 2)),
     Claim("C", "3", "at one size", parts=(equal((COIN.mean() * (T + 1) - 1) / (T - 1), x),), sizes="n = 1"),
 )
@@ -74,6 +74,13 @@ def test_a_report_as_it_was_written_has_no_complaint() -> None:
     assert complaints(REPORT) == []
     assert list(against(REPORT, SOURCE)) == []
     assert [one["parts"] for one in REPORT["manifest"]] == [2, 2, 1]
+
+
+def test_a_claim_s_name_is_written_and_is_no_part_of_its_statement() -> None:
+    assert [one["name"] for one in REPORT["claims"]] == ["privacy of the coin", "", ""]
+    report = changed(lambda report: report["claims"][0].update(name="another"))
+    assert complaints(report) == []
+    assert list(against(report, SOURCE)) == []
 
 
 @together("change", CHANGES)

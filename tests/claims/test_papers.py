@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from ldp_audit.claims import papers
@@ -90,6 +93,13 @@ def test_whatever_is_refuted_has_a_correction_that_is_proved_or_an_argument(key:
     assert [one.claim.id for one in refuted if one.correction_verdict() is None and not one.claim.argument] == []
 
 
+@pytest.mark.parametrize("key", papers.PAPERS)
+def test_every_claim_has_a_name_of_its_own(key: str) -> None:
+    claims = {claim.id: claim.name for claim in papers.load(key).claims}
+    assert [id_ for id_, name in claims.items() if not name or id_ in name] == []
+    assert len(set(claims.values())) == len(claims)
+
+
 def test_what_is_ours_is_not_held_against_a_paper() -> None:
     """Our own claims, readings of ours, and a corollary that a conversion of the file has damaged."""
     sources = {(key, one.claim.id): one.claim.source for key in papers.PAPERS for one in settled_paper(key)}
@@ -100,3 +110,17 @@ def test_what_is_ours_is_not_held_against_a_paper() -> None:
     assert ("fedsel", "FS-L2") not in derived
     damaged = {name for (_, name), source in sources.items() if source == "damaged conversion"}
     assert damaged == {"LF-C1ocrU", "LF-C1ocrL"}
+
+
+def test_the_readme_counts_the_papers_claims_and_those_that_do_not_hold() -> None:
+    by_paper = {key: [one for one in settled_paper(key) if one.claim.source == "paper"] for key in papers.PAPERS}
+    settled = [one for paper in by_paper.values() for one in paper]
+    refuted = sum(one.verdict is Verdict.REFUTED for one in settled)
+    counts = r"(\d+) claims of (\w+) papers on private federated learning, of which\s+(\d+) do not hold"
+    found = re.search(counts, (Path(__file__).parents[2] / "README.md").read_text("utf-8"))
+    assert found is not None
+    assert (int(found[1]), found[2], int(found[3])) == (
+        len(settled),
+        {4: "four"}[sum(map(bool, by_paper.values()))],
+        refuted,
+    )

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from ldp_audit.cli import main
-from ldp_audit.files import CannotWriteError, check_place, is_stream, write_whole
+from ldp_audit.files import CannotWriteError, check_place, is_stream, read_json, write_whole
 from ldp_audit.training import experiment
 from tests.together import together
 
@@ -70,16 +70,81 @@ def test_a_folder_in_a_files_place_is_seen_before_anything_is_renamed(tmp_path: 
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
 
 
-def test_links_stay_links_and_permissions_stay(tmp_path: Path) -> None:
-    """A result that replaces a link, or opens a private file to all, would surprise."""
-    kept, link = tmp_path / "kept", tmp_path / "link"
-    kept.write_text("old")
-    kept.chmod(0o600)
-    link.symlink_to(kept)
-    write_whole({link: "new"})
-    assert link.is_symlink()
-    assert kept.read_text() == "new"
-    assert kept.stat().st_mode & 0o777 == 0o600
+def test_links_are_replaced_not_followed_and_permissions_stay(tmp_path: Path) -> None:
+    """A link that somebody else planted in a shared folder would overwrite what it names; a private file would open."""
+    kept, private = tmp_path / "kept", tmp_path / "private"
+    for file in (kept, private):
+        file.write_text("old")
+        file.chmod(0o600)
+    for name, target in (("link", kept), ("dangling", tmp_path / "nothing"), ("device", Path("/dev/null"))):
+        (link := tmp_path / name).symlink_to(target)
+        write_whole({link: "new"})
+        assert (link.is_symlink(), link.read_text()) == (False, "new")
+    write_whole({private: "new"})
+    assert (kept.read_text(), private.read_text(), private.stat().st_mode & 0o777) == ("old", "new", 0o600)
+    assert {path.name for path in tmp_path.iterdir()} == {"kept", "private", "link", "dangling", "device"}
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from ldp_audit.files import write_whole
+
+folder, last = Path(sys.argv[1]), int(sys.argv[2])
+real, renamed = os.replace, []
+
+def replace(*arguments, **options):
+    if len(renamed) == last:
+        os.kill(os.getpid(), signal.SIGKILL)
+    renamed.append(arguments)
+    real(*arguments, **options)
+
+os.replace = replace
+(folder / "figures").mkdir(parents=True, exist_ok=True)
+write_whole({folder / name: '"new"' for name in ("report.json", "report.html", "figures/one.svg")})
+print(len(renamed))
+"""
+
+
+def _written(folder: Path, last: int) -> subprocess.CompletedProcess[str]:
+    """A report written by a process that is killed instead of its rename number `last`."""
+    command = [sys.executable, "-c", KILLED, str(folder), str(last)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_kill_at_any_rename_leaves_the_old_files_or_a_mark_and_the_next_run_sweeps(tmp_path: Path) -> None:
+    """Would catch a report whose JSON is new and whose HTML is old, and temporary files that stay for ever."""
+    names = ["figures/one.svg", "report.html", "report.json"]
+    renames = int(_written(tmp_path / "whole", -1).stdout)
+    assert renames == 5  # of two marks and three files
+    for last in range(renames):
+        folder = tmp_path / str(last)
+        (folder / "figures").mkdir(parents=True)
+        write_whole({folder / name: '"old"' for name in names})
+        assert _written(folder, last).returncode == -signal.SIGKILL
+        if last:
+            with pytest.raises(ValueError, match=r"may be older or newer than .*, as .*INCOMPLETE says"):
+                read_json(folder / "report.json")
+            assert (folder / "INCOMPLETE").read_text() == "report.json\nreport.html\n"
+        else:
+            assert {read_json(folder / name) for name in names} == {"old"}
+        (folder / "report.json.partial").write_text("the user's own")
+        assert _written(folder, -1).returncode == 0
+        left = {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+        assert left == {**dict.fromkeys(names, '"new"'), "report.json.partial": "the user's own"}
+
+
+def test_the_temporary_file_of_a_living_process_is_not_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.fsync
+
+    def meanwhile(handle: int) -> None:
+        monkeypatch.setattr(os, "fsync", real)
+        assert _written(tmp_path, -1).returncode == 0
+
+    monkeypatch.setattr(os, "fsync", meanwhile)
+    write_whole({tmp_path / "mine": "new"})
+    assert (tmp_path / "mine").read_text() == "new"
 
 
 def test_a_pipe_and_a_device_are_written_to_and_never_replaced(tmp_path: Path) -> None:

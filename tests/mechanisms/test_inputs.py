@@ -21,7 +21,8 @@ from ldp_audit.mechanisms import (
     TwoPoint,
     TwoStage,
 )
-from ldp_audit.mechanisms.inputs import array_of, numbers_of
+from ldp_audit.mechanisms.inputs import array_of, numbers_of, whole_numbers
+from ldp_audit.mechanisms.torch_randomness import TorchSource
 from tests.mechanisms.test_every_mechanism import MECHANISMS
 from tests.together import together
 
@@ -45,6 +46,31 @@ def test_ragged_lists_and_sparse_tensors_are_refused_as_inputs(name: str) -> Non
             moment(ragged)
     with pytest.raises(ValueError, match=r"^x must be a dense tensor"):
         m.sample(torch.zeros(3).to_sparse(), rng=torch.Generator())
+
+
+@every
+def test_hidden_values_and_other_byte_orders_are_refused_as_inputs(name: str) -> None:
+    m, rng = MECHANISMS[name], np.random.default_rng(1)
+    x = np.asarray(m.worst_pair()[0])
+    hidden = np.ma.array(x[None], mask=np.ones((1, *x.shape), bool))
+    for masked in (hidden, [hidden[0]]):
+        with pytest.raises(ValueError, match=r"^x must have no hidden values, got a masked array"):
+            m.sample(masked, rng=rng)
+    if x.dtype.kind in "fi":
+        with pytest.raises(ValueError, match=r"^x must have this machine's byte order, got dtype >"):
+            m.sample(x.astype(x.dtype.newbyteorder(">")), rng=rng)
+
+
+@together("name", ["TwoPoint", "Piecewise", "Hybrid", "Laplace", "Gaussian", "DuchiVector"])
+def test_whole_numbers_of_every_width_are_their_values(name: str) -> None:
+    m = MECHANISMS[name]
+    zeros = torch.zeros((8, *np.shape(m.worst_pair()[0])))
+    drawn = [
+        m.sample(zeros.to(dtype), rng=torch.Generator().manual_seed(1)).tolist()
+        for dtype in (torch.float64, torch.int64, torch.int8, torch.uint8)
+    ]
+    assert drawn == [drawn[0]] * 4
+    assert whole_numbers("x", torch.tensor([200], dtype=torch.uint8), 0, 299, TorchSource.xp).tolist() == [200]
 
 
 @together("name", ["TwoPoint", "Piecewise", "Hybrid"])

@@ -7,6 +7,7 @@ import io
 import re
 import subprocess
 import sys
+import tomllib
 import warnings
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -35,8 +36,14 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_site" not in page.parts)
-EXAMPLES = {"noisy_coin.py": README, "square_wave.py": (DOCS / "tutorial-proof-check.md").read_text("utf-8")}
+GALLERY = DOCS / "gallery.md"  # its blocks draw, each on its own: see test_notebooks.py
+EXAMPLES = {
+    "noisy_coin.py": (DOCS / "your-own.md").read_text("utf-8"),
+    "square_wave.py": (DOCS / "tutorial-proof-check.md").read_text("utf-8"),
+}
 MOST_LINES_OF_A_JOB = 15
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
 
 
 def parts(page: Path) -> list[Snippet]:
@@ -70,7 +77,9 @@ def in_process(command: list[str], folder: Path, accepted: set[int]) -> str:
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if programs_of(parts(page)) or commands_of(parts(page))], ids=name
+    "page",
+    [page for page in PAGES if page != GALLERY and (programs_of(parts(page)) or commands_of(parts(page)))],
+    ids=name,
 )
 def test_a_page_runs_as_it_stands_and_prints_what_it_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -96,10 +105,13 @@ def test_every_command_line_in_the_documents_is_one(page: Path, capsys: pytest.C
 
 
 def test_the_snippets_of_the_readme_are_short() -> None:
-    examples = [(DOCS / "examples" / file).read_text(encoding="utf-8") for file in EXAMPLES]
     bodies = [snippet.body for snippet in snippets_of(README) if snippet.language == "python"]
     assert bodies
-    assert all(len(body.splitlines()) <= MOST_LINES_OF_A_JOB for body in bodies if body not in examples)
+    assert all(len(body.splitlines()) <= MOST_LINES_OF_A_JOB for body in bodies)
+
+
+def test_the_readme_has_at_most_900_words() -> None:
+    assert len(README.split()) <= 900
 
 
 @together("file", EXAMPLES)
@@ -161,7 +173,7 @@ def test_the_page_of_mechanisms_is_what_the_definitions_give() -> None:
     assert (DOCS / "reference" / "mechanisms.md").read_text(encoding="utf-8") == reference(), "run `make docs`"
 
 
-def test_the_example_gives_the_verdicts_that_the_readme_says() -> None:
+def test_the_example_gives_the_verdicts_that_its_page_says() -> None:
     command = [sys.executable, "-m", "ldp_audit.cli", "check", "--claims", "noisy_coin"]
     verdicts = dict(re.findall(r"(NC-\d)\s+(\w+)", in_process(command, DOCS / "examples", {0, 1})))
     assert verdicts == {"NC-1": "PROVED", "NC-2": "REFUTED", "NC-3": "PROVED", "NC-4": "PROVED"}
@@ -175,21 +187,45 @@ def test_every_verdict_is_explained() -> None:
     assert all(str(verdict) in page for verdict in Verdict if verdict is not Verdict.NUMERIC)
 
 
+def links() -> list[tuple[Path, str]]:
+    """Every page with every address that it links to."""
+    pages = [ROOT / "README.md", *PAGES]
+    return [(page, target) for page in pages for target in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8"))]
+
+
 def test_links_in_the_documents_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", *PAGES]:
-        for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
-            assert target.startswith("http") or (page.parent / target).exists(), f"{page.name}: {target}"
+    for page, target in links():
+        assert target.startswith("http") or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
 def test_the_constraints_pin_every_dependency() -> None:
     pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", pin) for pin in pins)
     assert "torch==2.13.0" in pins
-    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    project = re.sub(r"peers = \[.*?\n\]", "", project, flags=re.DOTALL)  # has an environment of its own, unpinned
-    declared = {name.lower() for name in re.findall(r'^\s+"([A-Za-z0-9_.-]+)[\[>=]', project, re.MULTILINE)}
-    pinned = {pin.split("==")[0].lower() for pin in pins}
-    assert declared - pinned <= {"license", "ldp-audit"}  # the dev extra asks for our own training extra
+    extras = {key: names for key, names in PROJECT["optional-dependencies"].items() if key != "peers"}  # unpinned
+    declared = {canonical(name) for names in [PROJECT["dependencies"], *extras.values()] for name in names}
+    pinned = {canonical(pin) for pin in pins}
+    assert declared - pinned == {"ldp-audit"}  # the dev extra asks for our own training extra
+
+
+def test_the_pins_with_hashes_are_the_pins() -> None:
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    hashed = (ROOT / "requirements.txt").read_text(encoding="utf-8").replace("\\\n", "").splitlines()
+    assert all(re.fullmatch(r"\S+(\s+--hash=sha256:[0-9a-f]{64})+", line) for line in hashed)
+    found = {pin.replace("_", "-").lower() for pin in pins}
+    assert found - {line.split()[0] for line in hashed} == {"torch==2.13.0"}, "run `make hashes`"
+    assert len(hashed) == len(pins) - 1
+
+
+def test_the_source_distribution_has_what_the_pages_link_to() -> None:
+    shipped = PYPROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["only-include"]
+    targets = {(page.parent / target).resolve().relative_to(ROOT) for page, target in links() if "://" not in target}
+    assert {target.parts[0] for target in targets} <= set(shipped)
+
+
+def canonical(requirement: str) -> str:
+    """The name that a requirement asks for, as registries compare it."""
+    return re.split(r"[\[<>=]", requirement)[0].lower().replace("_", "-")
 
 
 def test_the_linter_sees_every_file_and_not_through_the_links() -> None:

@@ -25,7 +25,7 @@ ROOMS = [
     "reports",
     "cli",
 ]
-GROUND = {"checkpoint", "files", "numerics", "progress", "workers"}
+GROUND = {"checkpoint", "figure", "files", "numerics", "progress", "workers"}
 """Modules below all rooms, which import no room."""
 ALLOWED = {
     "losses": set(),

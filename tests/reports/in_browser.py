@@ -97,8 +97,8 @@ def check_in_browser(browser: Browser, folder: Path, names: Sequence[str]) -> li
                 pale += [f"{where}: {one}" for one in found]
                 broken += [f"{where}: {one}" for one in browser.evaluate(_PICTURES)]
                 small += [f"{where}: {one}" for one in browser.evaluate(_SMALL) if size == "phone"]
-                said += [f"{where}: {one}" for one in browser.said]
-                asked += [one for one in browser.requested if not one.startswith(("file:", "data:", "about:"))]
+                said += [f"{where}: {one}" for one in browser.said()]
+                asked += [one for one in browser.requested() if not one.startswith(("file:", "data:", "about:"))]
     seen = 4 * len(names)
     return [
         outcome("No console error", "console, exceptions, failed loads", seen, said),
@@ -115,7 +115,7 @@ def _behaviour(browser: Browser, folder: Path) -> list[Outcome]:
     """The filter, its address, and the keyboard."""
     address = (folder / "claims.html").resolve().as_uri()
     browser.open(address)
-    filters = browser.evaluate(_FILTER) + browser.said
+    filters = browser.evaluate(_FILTER) + browser.said()
     verdict = browser.evaluate("document.getElementById('verdict').options[1].value")
     browser.open(f"{address}#verdict={verdict}")
     shown = "[...document.querySelectorAll('#claims tbody tr:not([hidden])')].map((one) => one.dataset.verdict)"
@@ -129,7 +129,7 @@ def _behaviour(browser: Browser, folder: Path) -> list[Outcome]:
 
 def _skipped(browser: Browser, address: str) -> list[str]:
     browser.open(address)
-    browser.press("Tab", 9)
+    browser.press_tab()
     box = "(() => { const one = document.activeElement; return [one.className, one.getBoundingClientRect().left]; })()"
     name, left = browser.evaluate(box)
     problems = [] if name == "skip" and left >= 0 else [f"the first stop is {name!r}, at {left}"]

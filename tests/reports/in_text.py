@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections.abc import Callable, Iterable
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urldefrag
 from xml.etree import ElementTree
+
+import jsonschema
 
 from tests.reports.outcome import Outcome, outcome
 from tests.reports.page_tree import Page, parse
@@ -15,6 +20,10 @@ from tests.reports.page_tree import Page, parse
 Pages = dict[str, Page]
 _FROM_ELSEWHERE = re.compile(r"(?:https?:)?//|@import|url\((?!#|['\"]?data:)", re.IGNORECASE)
 _ALONE = {"report.html"}  # one page for itself, without a menu or a script
+
+SCHEMA = json.loads((files("ldp_audit.reports") / "report.schema.json").read_text(encoding="utf-8"))
+_IN_PART = ("evidence", "audit")
+"""Parts whose schema does not list every key: evidence is for `recheck`, an audit is the result of another command."""
 
 
 def check_text(folder: Path) -> list[Outcome]:
@@ -44,7 +53,9 @@ def check_text(folder: Path) -> list[Outcome]:
         outcome(name, how, len(pages), [f"{page}: {one}" for page, tree in pages.items() for one in look(tree)])
         for name, how, look in each
     ]
-    return [*found, _links(folder, pages), _nothing_from_elsewhere(folder, texts), _titles(pages), _junit(folder)]
+    found += [_links(folder, pages), _nothing_from_elsewhere(folder, texts), _titles(pages), _junit(folder)]
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    return [*found, outcome("report.json is what its schema says", "jsonschema", 1, misfits(report))]
 
 
 def _lacks(page: Page, tag: str, attribute: str) -> list[str]:
@@ -164,6 +175,8 @@ def _titles(pages: Pages) -> Outcome:
 def _junit(folder: Path) -> Outcome:
     """The counts on each suite are those of its cases."""
     path = folder / "junit.xml"
+    if not path.exists() and not (folder / "claims.html").exists():
+        return outcome("junit.xml is left out without claims", "parser", 1, [])
     try:
         suites = ElementTree.parse(path).getroot().findall("testsuite")
     except (OSError, ElementTree.ParseError) as error:
@@ -179,3 +192,19 @@ def _junit(folder: Path) -> Outcome:
             if suite.get(key) != str(found):
                 problems.append(f"{suite.get('name')}: {key} {suite.get(key)}, {found} found")
     return outcome("junit.xml is well formed, its counts are right", "parser", len(suites), problems)
+
+
+def misfits(report: dict[str, Any]) -> list[str]:
+    """Where a report is not what the schema says; a key that the schema does not describe is one."""
+    found = jsonschema.Draft202012Validator(_closed(SCHEMA)).iter_errors(report)
+    return [f"{one.json_path}: {one.message}" for one in found]
+
+
+def _closed(schema: Any) -> Any:
+    """The schema without room for further keys."""
+    if isinstance(schema, list):
+        return [_closed(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {key: one if key in _IN_PART and "properties" in one else _closed(one) for key, one in schema.items()}
+    return inner | ({"additionalProperties": False} if "required" in schema else {})

@@ -49,8 +49,12 @@ FAULTS: dict[str, tuple[str, Change]] = {
     "No element carries a script": ("index.html", put("<p", '<p onclick="x()"')),
     "Every link resolves": ("index.html", put('href="matrix.html"', 'href="matrices.html"')),
     "Nothing is loaded from the network": ("index.html", put("<p", '<img alt="x" src="https://example.org/x.png"><p')),
-    "Titles differ from page to page": ("matrix.html", lambda text: text.replace("Verdict matrix |", "Mechanisms |")),
+    "Titles differ from page to page": (
+        "matrix.html",
+        lambda text: text.replace("Every claim and its verdict |", "Mechanisms |"),
+    ),
     "junit.xml is well formed, its counts are right": ("junit.xml", put('tests="5"', 'tests="6"')),
+    "report.json is what its schema says": ("report.json", put('"schema_version": 1', '"schema_version": 2')),
 }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ldp_audit import TwoPoint
+from ldp_audit.figure import colours_of, draw
 from ldp_audit.reports.figures import svg
 
 
@@ -21,6 +22,29 @@ def test_each_figure_is_valid_labelled_and_repeatable(ldp_fl_report: dict) -> No
         assert root.attrib["aria-label"] == figure["alt"]
         for panel in figure["panels"]:
             assert all(panel[key] in text for key in ("title", "x_label", "y_label"))
+
+
+def test_one_epsilon_has_one_colour_in_all_panels(ldp_fl_report: dict) -> None:
+    colours = colours_of(ldp_fl_report["figures"][0])
+    assert list(colours) == ["epsilon = 1", "epsilon = 2", "epsilon = 4", "epsilon = 0.5", "epsilon = 8"]
+    assert len(set(colours.values())) == 5
+
+
+def test_no_legend_stands_over_a_curve(ldp_fl_report: dict) -> None:
+    """Its upper edge is below the axes, and it is not much wider than they are."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    for figure in ldp_fl_report["figures"]:
+        canvas = FigureCanvasAgg(Figure(figsize=(9.6, 6)))
+        count = len(figure["panels"])
+        side_by_side = canvas.figure.subplots(1, count, squeeze=False)[0]
+        for panel, axes in zip(figure["panels"], side_by_side, strict=True):
+            draw(panel, axes, colours=colours_of(figure), panels=count)
+            canvas.draw()
+            legend, box = axes.get_legend().get_window_extent(), axes.get_window_extent()
+            assert legend.y1 < box.y0
+            assert legend.width < 1.3 * box.width
 
 
 def test_the_exact_curves_are_the_mechanisms_numbers(ldp_fl_report: dict) -> None:

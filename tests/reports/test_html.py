@@ -6,10 +6,10 @@ import itertools
 import re
 from html.parser import HTMLParser
 
-from ldp_audit.accounting.figure import Figure, Panel, Series
 from ldp_audit.claims import at_most, equal
 from ldp_audit.claims.claim import Claim, Condition, Correction, Paper, Reading
 from ldp_audit.claims.settling import settle_claim
+from ldp_audit.figure import Figure, Panel, Series
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import Variable
 from ldp_audit.mechanisms.weights import SymbolicWeights

@@ -15,10 +15,24 @@ from ldp_audit.reports.blocks_markdown import text as markdown_text
 from ldp_audit.reports.sections import all_sections, whole
 from tests.reports.in_text import check_text
 from tests.reports.page_tree import parse
-from tests.reports.whole_report import HOSTILE, hostile_report, whole_report, without_sections
+from tests.reports.whole_report import (
+    HOSTILE,
+    audits_alone,
+    hostile_report,
+    of_ones_own,
+    whole_report,
+    without_sections,
+)
 from tests.together import together
 
-REPORTS = {"plain": whole_report, "hostile": hostile_report, "empty": lambda: without_sections(whole_report())}
+REPORTS = {
+    "plain": whole_report,
+    "hostile": hostile_report,
+    "claims alone": lambda: without_sections(whole_report()),
+    "one's own": lambda: of_ones_own(whole_report()),
+    "hostile, one's own": lambda: of_ones_own(hostile_report()),
+    "audits alone": lambda: audits_alone(whole_report()),
+}
 
 
 @pytest.fixture(scope="module", params=REPORTS)
@@ -35,7 +49,9 @@ def words_of(text: blocks.Text) -> str:
     """A text without its marks, as a reader sees it."""
     return " ".join(
         "".join(
-            one if isinstance(one, str) else getattr(one, "text", "") or one.id for one in blocks.spans(text)
+            one if isinstance(one, str) else getattr(one, "text", "") or getattr(one, "id", "")
+            for one in blocks.spans(text)
+            if not isinstance(one, blocks.Mathematics | blocks.Strip)
         ).split()
     )
 
@@ -53,6 +69,8 @@ def texts(block: blocks.Block) -> list[str]:
             return [f"{block.figure['title']}.", block.figure["caption"]]
         case blocks.Shares():
             return [f"{count} {verdict}" for verdict, count in block.counts.items()]
+        case blocks.Tiles():
+            return [words for tile in block.tiles for words in (tile.name, tile.place)]
         case blocks.Formula():
             return []
 
@@ -75,7 +93,46 @@ def test_every_block_is_on_its_page_and_in_the_markdown(report: dict[str, Any], 
             assert " ".join(text.split()) in page
             if HOSTILE not in text:  # its own brackets and fences are no marks of ours
                 assert text in readable
-    assert seen > 20
+    assert seen > 10
+
+
+def test_what_is_left_out_has_no_page_and_no_place_in_the_menu() -> None:
+    menus = {
+        kind: re.findall(r'href="(\w+)\.html"', whole.rendered(REPORTS[kind]())["index.html"].partition("</header>")[0])
+        for kind in ("plain", "claims alone", "audits alone")
+    }
+    more = {"mechanisms", "implementation", "audits", "accounting", "training"}
+    assert set(menus["plain"]) - set(menus["claims alone"]) == more
+    assert set(menus["audits alone"]) == {"index", "audits"}
+    for kind, menu in menus.items():
+        pages = {name for name in whole.rendered(REPORTS[kind]()) if name.endswith(".html") and "/" not in name}
+        assert pages - {"report.html"} == {f"{name}.html" for name in menu}
+
+
+def test_a_document_of_ones_own_opens_with_the_mechanism_and_ends_with_what_repeats_it() -> None:
+    page = parse(whole.rendered(of_ones_own(whole_report()))["index.html"]).text
+    order = [
+        "The mechanism: plain words",
+        "What is claimed, and what holds",
+        "What the programs show",
+        "What repeats it",
+    ]
+    assert sorted(order, key=page.index) == order
+    assert "ldp-audit report plain words" in page
+    assert "A page per paper" not in page
+
+
+def test_an_audit_is_drawn_with_its_claim_and_the_truth() -> None:
+    report = whole_report()
+    report["audits"][0] |= {"exact_epsilon": 2.0, "detectable_epsilon": 1.1}
+    page = whole.rendered(report)["audits.html"]
+    assert re.search(r'class="low beyond" style="width:100.0%', page)  # 3.5, on an axis to 2.2 times the claim of 1
+    places = dict(re.findall(r'class="(claim|detectable|truth)" style="left:([\d.]+)%', page))
+    assert {name: float(place) for name, place in places.items()} == {
+        "claim": pytest.approx(100 / 2.2, abs=0.01),
+        "detectable": 50.0,
+        "truth": pytest.approx(200 / 2.2, abs=0.01),
+    }
 
 
 def test_every_number_of_a_section_is_in_the_json(files: dict[str, str]) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from ldp_audit.accounting.figure import Figure, Panel, Series
 from ldp_audit.claims import at_most, equal
 from ldp_audit.claims.claim import Claim, Condition, Correction, Paper
 from ldp_audit.claims.settling import settle_claim
+from ldp_audit.figure import Figure, Panel, Series
 from ldp_audit.mechanisms.variable import Variable
 from ldp_audit.reports import document
 
@@ -43,6 +43,7 @@ def _report(words: str) -> dict[str, Any]:
             assumptions=(words,),
             rests_on=(words,),
             argument=words,
+            name=words[-32:],
         ),
         Claim("T-2b", words, "Only if", parts=(at_most(x, 0),), condition=Condition(words, (Variable("x", 0, 0),))),
         Claim("../../T", words, "An id that is a path", argument=words),
@@ -56,10 +57,16 @@ def _report(words: str) -> dict[str, Any]:
     figure = Figure("curve", f"Figure {words}", f"Caption {words}", f"Alternative {words}", (panel,))
     return {
         **document.build(pairs, [(papers[0].key, figure)]),
-        "mechanisms": [_mechanism(words)],
+        "made": {
+            "own": False,
+            "command": f"ldp-audit report {words}",
+            "date": words,
+            "inputs": [{"file": words, "bytes": 12345, "sha256": "0a" * 32}],
+        },
+        "mechanisms": [{**_mechanism(words), "figure": {**figure.to_dict(), "name": "mechanism-1"}}],
         "implementation": [_program(words, "violated"), _program(words, "not refuted")],
         "audits": [_audit(words)],
-        "accounting": [_account(words)],
+        "accounting": [{**_account(words), "figure": {**figure.to_dict(), "name": "rounds-1"}}],
         "training": [{"results": _training(words), "figures": [{**figure.to_dict(), "name": "training-1-curve"}]}],
     }
 
@@ -177,7 +184,28 @@ def _training(words: str) -> dict[str, Any]:
     }
 
 
+EMPTY: dict[str, list[Any]] = {
+    name: [] for name in ("mechanisms", "implementation", "audits", "accounting", "training", "figures")
+}
+
+
 def without_sections(report: dict[str, Any]) -> dict[str, Any]:
     """The same with nothing but its claims."""
-    empty = {name: [] for name in ("mechanisms", "implementation", "audits", "accounting", "training", "figures")}
-    return {**copy.deepcopy(report), **empty}
+    return {**copy.deepcopy(report), **EMPTY}
+
+
+def of_ones_own(report: dict[str, Any]) -> dict[str, Any]:
+    """The same as a reader's own: their mechanism first."""
+    own = copy.deepcopy(report)
+    own["made"]["own"] = True
+    words = own["made"]["date"]
+    figure = {**own["figures"][0], "name": "own-mechanism-1"}
+    solved = {"at": [{"epsilon": 1.0, "exact_epsilon": "inf", "worst_pair": [0.0, [1.0, 2.0]]}], "figure": figure}
+    law = {"name": words, "latex": "x", "private": [words], "public": [words], "mean_latex": "y", "variance_latex": "z"}
+    own["papers"][0]["mechanisms"] = [{**law, **solved}, {**law, "why_not": words}]
+    return own
+
+
+def audits_alone(report: dict[str, Any]) -> dict[str, Any]:
+    """The audits of a report, as a document."""
+    return {**of_ones_own(report), **document.build([]), **EMPTY, "audits": copy.deepcopy(report["audits"])}

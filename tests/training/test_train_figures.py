@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.accounting.figure import Figure
+from ldp_audit.figure import Figure
 from ldp_audit.reports import training_page
 from ldp_audit.training import results
 from ldp_audit.training.figures import figures, layer_figure

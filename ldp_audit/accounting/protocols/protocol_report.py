@@ -14,6 +14,7 @@ from ldp_audit.accounting.interpretation import explain
 from ldp_audit.accounting.protocols.conventions import Ledger, Scope, Total, label, step_losses, totals
 from ldp_audit.accounting.protocols.paper_conventions import PaperClaim, paper_claims
 from ldp_audit.accounting.protocols.protocol import Protocol
+from ldp_audit.figure import Figure, Panel, Series
 from ldp_audit.losses.grid_loss import check_width
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.numerics import as_float
@@ -132,6 +133,37 @@ def account(
         final.delta(math.inf),
         _meaning(ledger),
         final.assumptions,
+    )
+
+
+_POINTS = 8
+"""Numbers of rounds at which a figure's curves are computed."""
+
+
+def rounds_figure(report: ProtocolReport, name: str, *, width: float) -> Figure | None:
+    """Epsilon over the rounds in each convention, by name, with the shuffled bounds of one round and of all.
+
+    None for a protocol of one round, and for one without a finite epsilon.
+    """
+    protocol = report.protocol
+    if protocol.rounds == 1 or math.isinf(report.total("exact").epsilon):
+        return None
+    steps = tuple(replace(step, shuffling=None) for step in protocol.steps)
+    rounds = sorted({round(1 + (protocol.rounds - 1) * share / (_POINTS - 1)) for share in range(_POINTS)})
+    found = [account(replace(protocol, steps=steps, rounds=one), delta=report.delta, width=width) for one in rounds]
+    finite = [key for key in (one.key for one in found[-1].totals) if math.isfinite(found[-1].total(key).epsilon)]
+    series = [Series(key, rounds, [one.total(key).epsilon for one in found]) for key in finite]
+    places = {"one round": 1, "everything": protocol.rounds}
+    shuffled = {places[one.name]: one.shuffled[1] for one in report.scopes if one.name in places and one.shuffled}
+    if shuffled:
+        series.append(Series("exact, shuffled", [*shuffled], [*shuffled.values()], style="points"))
+    return Figure(
+        name,
+        f"Epsilon over the rounds of {protocol.name}",
+        f"At delta = {report.delta:g}, neighbours: {protocol.adjacency}. Lines: reports by name, in each convention. "
+        + ("Points: shuffled, after one round and after all." if shuffled else ""),
+        f"Epsilon rises with the rounds, in every convention, to {number(report.total('exact').epsilon)} exactly.",
+        (Panel("", "rounds", "epsilon (nats)", tuple(series), y_log=True),),
     )
 
 

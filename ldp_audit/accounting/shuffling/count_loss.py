@@ -43,8 +43,8 @@ from ldp_audit.accounting.shuffling.anonymous_counts import (
 from ldp_audit.accounting.shuffling.expected_excess import Runs, Trials, runs_of
 from ldp_audit.losses.binomial import binomial_window
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, atoms_of
-from ldp_audit.losses.loss import CellMasses, ListedPart, PairLoss, log_delta_from_reversed
-from ldp_audit.numerics import log_expm1, whole
+from ldp_audit.losses.loss import CellMasses, ListedPart, PairLoss, log_delta_from_reversed, log_expm1
+from ldp_audit.numerics import whole
 
 _REACH = 800.0
 """Nats below the likeliest count's ln probability within which counts are added one by one; rarer ones by their

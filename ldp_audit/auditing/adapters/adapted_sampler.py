@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ldp_audit.auditing.outputs import refuse_masked
 from ldp_audit.auditing.program import DeclaredSampler
 from ldp_audit.auditing.torch_tensors import as_numpy, generator_state, is_tensor
 
@@ -72,6 +73,7 @@ def flattened(output: Any) -> Any:
     """
     if isinstance(output, _PLAIN):
         return output
+    refuse_masked(output, *(output if isinstance(output, list | tuple) else ()))
     if is_tensor(output):
         output = as_numpy(output)
     if isinstance(output, set):
@@ -121,6 +123,7 @@ def as_rows(output: Any, rows: int) -> np.ndarray:
     """An output for each row, shape (rows,) or (rows, d), of an array or tensor; of a tuple, its parts side by side."""
     if isinstance(output, tuple | list) and output and all(_is_array(part) for part in output):
         return np.concatenate([as_rows(part, rows).reshape(rows, -1) for part in output], axis=1)
+    refuse_masked(output)
     array = as_numpy(output) if is_tensor(output) else np.asarray(output)
     if array.ndim == 0 or len(array) != rows:
         raise ValueError(

@@ -33,6 +33,7 @@ def two_point() -> Claim:
     at_ends = plus.subs({x: 1, other.inputs[0]: -1})
     return Claim(
         id="PR-DUCHI",
+        name="profile of Duchi's mechanism",
         place="profile of the two-point mechanism",
         says="delta = (t - E)/(t + 1), for every pair of inputs at most that, and exactly that between the ends.",
         latex=r"\delta(\epsilon)=\frac{(t-e^{\epsilon})_+}{t+1}",
@@ -52,6 +53,7 @@ def randomized_response() -> Claim:
     truth, lie = t / (t + k - 1), 1 / (t + k - 1)
     return Claim(
         id="PR-RR",
+        name="profile of randomised response",
         place="profile of randomised response on k values",
         says="delta = (t - E)/(t + k - 1) between any two values.",
         latex=r"\delta(\epsilon)=\frac{(t-e^{\epsilon})_+}{t+k-1}",
@@ -71,6 +73,7 @@ def piecewise() -> Claim:
     apart = PIECEWISE.pieces[1].lower.subs(x, 1) - PIECEWISE.pieces[1].upper.subs(x, 1 - 2 / s)
     return Claim(
         id="PR-PM",
+        name="piecewise mechanism's profile",
         place="profile of the piecewise mechanism",
         says="delta = (t - E)/(t + s): the inner interval, where the other input's does not reach, at most all of it; attained "
         "once the inputs are 2/s apart.",
@@ -103,6 +106,7 @@ def selections() -> Claim:
         ]
     return Claim(
         id="PR-SEL",
+        name="profiles of top-k selections",
         place="profiles of FedSel's PS and PE",
         says="delta = m (P_in - E P_out), m = min(k, d - k) the most indices that two sets can differ by on one side.",
         latex=r"\delta(\epsilon)=\min(k,d-k)\,(P_{in}-e^{\epsilon}P_{out})_+",
@@ -133,6 +137,7 @@ def exponential_selection() -> Claim:
             ]
     return Claim(
         id="PR-EXP",
+        name="profile of exponential selection",
         place="profile of FedSel's EXP",
         says="The reversed ranking is the worst neighbour of a ranking at every level.",
         latex=r"\delta(\epsilon)=\sum_i\bigl(P(i)-e^{\epsilon}P(d+1-i)\bigr)_+",
@@ -151,6 +156,7 @@ def laplace() -> Claim:
     near, far = Variable("y", 0, cut), Variable("y", cut, apart)
     return Claim(
         id="PR-LAP",
+        name="profile of Laplace noise",
         place="profile of the Laplace mechanism",
         says="delta = 1 - e^((epsilon - D/b)/2) for inputs D apart.",
         latex=r"\delta(\epsilon)=\bigl(1-e^{(\epsilon-D/b)/2}\bigr)_+",
@@ -174,6 +180,7 @@ def laplace() -> Claim:
 def gaussian() -> Claim:
     return Claim(
         id="PR-GAUSS",
+        name="profile of Gaussian noise",
         place="profile of the Gaussian mechanism",
         says="delta = Phi(m/2 - epsilon/m) - e^epsilon Phi(-m/2 - epsilon/m), with m the distance in standard deviations.",
         latex=r"\delta(\epsilon)=\Phi\bigl(\tfrac m2-\tfrac\epsilon m\bigr)-e^{\epsilon}\Phi\bigl(-\tfrac m2-\tfrac\epsilon m\bigr)",
@@ -191,6 +198,7 @@ def vanishing_probability() -> Claim:
     half = Rational(1, 2)
     return Claim(
         id="FP-LOW",
+        name="vanishing of the rarer report",
         place="decisions u < p with b-bit uniforms u, p correctly rounded",
         says="From epsilon = ln(2^(b+1) - 1) on, the rarer report of the two-point mechanism at an end never comes: epsilon is "
         "infinite.",
@@ -214,6 +222,7 @@ def safe_threshold() -> Claim:
     second = Variable("b", n, words - n)
     return Claim(
         id="FP-SAFE",
+        name="privacy of integer thresholds",
         place="decisions by a whole threshold, the shipped samplers",
         says="With n words for the rarer report, n at least W/(t+1), every pair of thresholds in [n, W - n] keeps the ratio at or "
         "below t.",
@@ -231,6 +240,7 @@ def finite_violations() -> Claim:
     j = Variable("j", 1, oo, integer=True)
     return Claim(
         id="FP-OVER",
+        name="excess ratio after rounding",
         place="decisions u < p with b-bit uniforms u, p correctly rounded",
         says="Where 1/(t+1) lies just under j + 1/2 words, the rarer report has only j: its ratio is too large by (2j+1)/(2j).",
         latex=r"\varepsilon_{\text{implemented}}-\varepsilon\to\ln\frac{2j+1}{2j}",
@@ -257,6 +267,7 @@ def moves_of_a_grid() -> Claim:
     most = (x - 1 / x) ** 2 / 4
     return Claim(
         id="BD-MOVE",
+        name="variance of rounding to a grid",
         place="losses that are moved on a grid (discretisation.py, grid_loss.py)",
         says="A factor v = e^-step of mean 1, where the step lies in an interval of length h, has the variance sinh(h/2)^2 at most.",
         latex=r"\mathbb E[v]=1,\ v\in[a,ae^h]\implies\mathrm{Var}[v]\le(ae^h-1)(1-a)\le\sinh^2(h/2)",
@@ -280,6 +291,7 @@ def second_difference() -> Claim:
     below, left, right = Variable("y", 0, 1 / u), Variable("y", 1 / u, 1), Variable("y", 1, u)
     return Claim(
         id="BD-CHORD",
+        name="second difference on a grid",
         place="the lower end of a sum on a grid (grid_loss.py)",
         says="a (1 - y/u)_+ + b (1 - y u)_+ - (1 - y)_+, u = e^w, is linear between 1/u, 1 and u, tanh(w/2) at 1, and 0 outside.",
         latex=r"a=\frac{e^w}{1+e^w},\ b=1-a",
@@ -297,6 +309,7 @@ def chernoff_factor() -> Claim:
     order = Variable("theta", 0, oo, open="left", latex=r"\theta")
     return Claim(
         id="BD-CHERN",
+        name="Chernoff bound on delta",
         place="delta from a moment (inversion.py, moment_bound.py, the tilted sums of grid_loss.py)",
         says="(1 - e^-x) e^(-theta x) is at most theta^theta/(1 + theta)^(1 + theta), so at most 1/(1 + theta).",
         latex=r"(1-e^{-x})_+\le\frac{\theta^\theta}{(1+\theta)^{1+\theta}}e^{\theta x}",
@@ -315,6 +328,7 @@ def strip_of_a_sampled_gaussian() -> Claim:
     r, c = Variable("r", 0, 1), Variable("c", -1, 1, latex=r"\cos\mu v")
     return Claim(
         id="BD-STRIP",
+        name="modulus of a sampled Gaussian",
         place="Gaussian noise on a sample, off the real line (sampled_gaussian.py)",
         says="|1 - r + r e^(i a)|^2 = 1 - 2 r (1 - r)(1 - cos a), and at least (1 - 2 r)^2.",
         latex=r"|w(x+iv)|^2=w^2\bigl(1-2r(1-r)(1-\cos\mu v)\bigr)",
@@ -332,6 +346,7 @@ def cell_of_a_curve() -> Claim:
     place = Variable("x", 0, h)
     return Claim(
         id="BD-CELL",
+        name="slope bound on a cell",
         place="a function whose slope is bounded, on a cell (independent_bound.py)",
         says="Where the slope stays in [s_0, s_1] a function is nowhere below the smaller of its ends less (s_1 - s_0) h/4.",
         latex=r"f\ge\min(f_0,f_1)-\tfrac14(s_1-s_0)h",
@@ -354,6 +369,7 @@ def bets() -> Claim:
     anywhere, far = Variable("s", -oo, oo), Variable("s", 1 - p0, oo)
     return Claim(
         id="BD-BET",
+        name="expected value of a bet",
         place="bets on pairs of outputs (betting.py)",
         says="A bet's mean is at most 1 under the claim: (1 + mu s)(1 - mu s), or with p = 1 and s >= 1 - p0 what is left of it.",
         latex=r"\mathbb E\bigl[(1+\mu(B-p_0))(1-t\mu(B'-q_0))\bigr]\le1",

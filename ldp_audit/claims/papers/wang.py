@@ -67,6 +67,7 @@ def between(lower: object, upper: object) -> Variable:
 def duchi_one_dimensional() -> Claim:
     return Claim(
         id="WG-DUCHI",
+        name="Duchi's one-attribute mechanism",
         place="Duchi's mechanism for one attribute (Algorithm 1)",
         says="The report has mean x and variance A^2 - x^2; the mechanism is epsilon-LDP.",
         latex=r"\mathbb E[y]=x,\qquad\mathrm{Var}[y]=\Bigl(\frac{e^{\varepsilon}+1}{e^{\varepsilon}-1}\Bigr)^2-x^2",
@@ -81,6 +82,7 @@ def duchi_one_dimensional() -> Claim:
 def piecewise_law() -> Claim:
     return Claim(
         id="WG-PM",
+        name="piecewise mechanism",
         place="the piecewise mechanism (Algorithm 2)",
         says="PM is epsilon-LDP, its report has mean x and variance x^2/(s-1) + (s+3)/(3(s-1)^2), s = e^(epsilon/2).",
         latex=r"\mathrm{Var}[y]=\frac{x^2}{s-1}+\frac{s+3}{3(s-1)^2}",
@@ -99,6 +101,7 @@ def piecewise_domain() -> Claim:
     beyond = Variable("x", 1, oo, open="left")
     return Claim(
         id="WG-PMdom",
+        name="inner interval of PM",
         place="the piecewise mechanism (Algorithm 2)",
         says="The inner interval [l, r] lies within [-C, C], for inputs in [-1, 1].",
         latex=r"-C\le l(x)<r(x)\le C",
@@ -119,6 +122,7 @@ def piecewise_domain() -> Claim:
 def piecewise_worst_case() -> Claim:
     return Claim(
         id="WG-PMworst",
+        name="worst-case variance of PM",
         place="the piecewise mechanism, worst-case variance",
         says="PM's variance is at most 4 s/(3 (s-1)^2), which it has at |x| = 1.",
         latex=r"\max_x\mathrm{Var}[y]=\frac{4e^{\varepsilon/2}}{3(e^{\varepsilon/2}-1)^2}",
@@ -133,6 +137,7 @@ def piecewise_worst_case() -> Claim:
 def at_the_ends() -> Claim:
     return Claim(
         id="WG-PMvsDuchi1",
+        name="PM against Duchi at the ends",
         place="PM against Duchi's mechanism, at |x| = 1",
         says="At |x| = 1 PM's variance is above that of Duchi's mechanism for every epsilon, by a third at least.",
         latex=r"\frac{\mathrm{Var}_{PM}(1)}{\mathrm{Var}_{Duchi}(1)}=\frac{(s+1)^2}{3s}>\frac43",
@@ -151,6 +156,7 @@ def crossover() -> Claim:
     gap = 3 * y**2 - 4 * y - 8
     return Claim(
         id="WG-CROSS",
+        name="PM against Duchi, worst case",
         place="PM against Duchi's mechanism, in the worst case",
         says="In the worst case over x PM has the smaller variance exactly for epsilon above 1.29.",
         latex=r"\max_x\mathrm{Var}_{PM}<\max_x\mathrm{Var}_{Duchi}\iff\varepsilon>2\,\mathrm{arccosh}\tfrac{1+\sqrt7}{3}",
@@ -192,6 +198,7 @@ def hybrid_threshold() -> Claim:
     at_zero = (piecewise_variance().subs(x, 0), duchi_variance().subs(x, 0))
     return Claim(
         id="WG-HMstar",
+        name="hybrid's threshold epsilon",
         place="the hybrid mechanism, epsilon*",
         says="Mixing in PM pays exactly for epsilon above 0.61.",
         latex=r"\varepsilon^*=2\ln s^*,\qquad 3{s^*}^3-{s^*}^2+s^*-7=0",
@@ -216,6 +223,7 @@ def hybrid_variance_is_level() -> Claim:
     low, high = between(1, BELOW_STAR), between(ABOVE_STAR, oo)
     return Claim(
         id="WG-HM",
+        name="variance of the hybrid mechanism",
         place="the hybrid mechanism, its variance",
         says="With alpha = 1 - 1/s the hybrid's variance is the same for every x, below PM's worst case, and at most "
         "Duchi's above epsilon*.",
@@ -249,6 +257,7 @@ def hybrid_mixing_is_best() -> Claim:
     best = hybrid_variance().subs(s, high)
     return Claim(
         id="WG-HMopt",
+        name="hybrid's best mixing weight",
         place="the hybrid mechanism, the choice of alpha",
         says="alpha = 1 - 1/s above epsilon*, and 0 below, gives the smallest worst-case variance.",
         latex=r"\alpha^*=1-e^{-\varepsilon/2}\ \text{for}\ \varepsilon>\varepsilon^*,\qquad\alpha^*=0\ \text{else}",
@@ -264,6 +273,7 @@ def hybrid_mixing_is_best() -> Claim:
 def hybrid_is_private() -> Claim:
     return Claim(
         id="WG-HMldp",
+        name="privacy of the hybrid mechanism",
         place="the hybrid mechanism, privacy",
         says="The hybrid is epsilon-LDP, whatever alpha is.",
         latex=r"p(y\mid x)\le e^{\varepsilon}p(y\mid x')",
@@ -283,6 +293,7 @@ def _unevaluated(law: SymbolicWeights, ratio: Expr) -> tuple[Statement, ...]:
 def duchi_vector_as_printed() -> Claim:
     return Claim(
         id="WG-DUCHId",
+        name="Duchi's closed half-spaces",
         place="Duchi's mechanism for d attributes (Algorithm 3), as it is often copied: with closed half-spaces",
         says="With the closed half-spaces y.v >= 0 and y.v <= 0 the mechanism is epsilon-LDP for every d.",
         latex=r"\Pr[y\mid v]\le e^{\varepsilon}\Pr[y\mid v']",
@@ -310,6 +321,7 @@ def duchi_vector_as_printed() -> Claim:
 def duchi_vector() -> Claim:
     return Claim(
         id="WG-DUCHIdfix",
+        name="Duchi's ties on the rarer side",
         place="Duchi's mechanism for d attributes, ties on the rarer side",
         says="With weight e^epsilon on y.v > 0 and 1 elsewhere the mechanism is epsilon-LDP, and tight.",
         latex=r"\Pr[y\mid v]=\frac{e^{\varepsilon}\text{ or }1}{(e^{\varepsilon}-1)N_++2^d}",
@@ -340,6 +352,7 @@ def coordinate_sampling() -> Claim:
     second = Variable("E_2", 0, oo, latex=r"\mathbb E[\zeta^2]")
     return Claim(
         id="WG-MULTI",
+        name="sampling of k attributes",
         place="several attributes by sampling (Algorithm 4)",
         says="k of d coordinates at epsilon/k each, times d/k, others 0: epsilon-LDP and unbiased.",
         latex=r"y_j=\tfrac dk\,\zeta_j\ \text{for the sampled }j",
@@ -360,6 +373,7 @@ def coordinate_sampling() -> Claim:
 def vanishing_difference() -> Claim:
     return Claim(
         id="WG-HMpm",
+        name="hybrid against PM, worst case",
         place="the hybrid mechanism against PM",
         says="The hybrid's worst case is below PM's by 4 (s^2 - s + 1)/(3 (s^2 - 1)^2).",
         latex=r"\mathrm{Var}_{PM}-\mathrm{Var}_{HM}=\frac{4(s^2-s+1)}{3(s^2-1)^2}",

@@ -1,4 +1,4 @@
-"""The sections of the whole report, in order: each a function of report.json's data alone."""
+"""The report's sections, in order: each a function of report.json's data alone; None where there is none of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ldp_audit.reports.sections.mechanisms import mechanisms
 from ldp_audit.reports.sections.summary import summary
 from ldp_audit.reports.sections.training import training
 
-SECTIONS: tuple[Callable[[dict[str, Any]], Section], ...] = (
+SECTIONS: tuple[Callable[[dict[str, Any]], Section | None], ...] = (
     summary,
     matrix,
     mechanisms,
@@ -26,5 +26,5 @@ SECTIONS: tuple[Callable[[dict[str, Any]], Section], ...] = (
 
 
 def all_sections(report: dict[str, Any]) -> list[Section]:
-    """Every section of the report; those without data say so."""
-    return [one(report) for one in SECTIONS]
+    """Every section of which the report has data."""
+    return [section for one in SECTIONS if (section := one(report)) is not None]

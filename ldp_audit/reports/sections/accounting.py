@@ -11,6 +11,7 @@ from ldp_audit.reports.blocks import (
     Heading,
     Items,
     Paragraph,
+    Picture,
     Section,
     Span,
     Table,
@@ -18,14 +19,12 @@ from ldp_audit.reports.blocks import (
 )
 from ldp_audit.reports.sections.numbers import ends, epsilon, grouped, many, short
 
-_NONE = "No protocol was accounted for in this report (--without accounting)."
 
-
-def accounting(report: dict[str, Any]) -> Section:
+def accounting(report: dict[str, Any]) -> Section | None:
     """One table over all protocols, then each in every convention."""
     found = report["accounting"]
     if not found:
-        return Section("accounting", "Accounting", [Paragraph(_NONE, "lead")])
+        return None
     lead = (
         f"What {many(len(found), 'protocol')} spend in all, at delta = {short(found[0]['delta'])}: the exact "
         "composition, reports by name; without names, where they are shuffled; and what the paper says of the whole "
@@ -98,6 +97,8 @@ def _one(one: dict[str, Any], papers: dict[str, str]) -> list[Block]:
         Table(f"Costs of {protocol['name']}", head, costs),
         Table(f"Everything in {protocol['name']}, by convention", ["convention", "epsilon", "delta", "how"], rows),
     ]
+    if one["figure"]:
+        blocks.append(Picture(one["figure"]))
     if one["paper"]:
         blocks += [Heading("The paper says", f"{one['key']}-paper", 2), Items([_said(c, papers) for c in one["paper"]])]
     if one["meaning"]:

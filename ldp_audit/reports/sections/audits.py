@@ -2,47 +2,65 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from ldp_audit.reports.blocks import Badge, Block, Code, Heading, Paragraph, Section, Table, Text
+from ldp_audit.reports.blocks import Badge, Block, Code, Heading, Paragraph, Section, Strip, Table, Text
 from ldp_audit.reports.sections.numbers import epsilon, many, short
 
-_NONE: Text = (
-    "No audits were gathered for this report (--without audits). ",
-    Code("ldp-audit audit TARGET --json FILE"),
-    " makes one, and ",
-    Code("ldp-audit report --audits FILE"),
-    " puts it here.",
+_MOST = 2.2
+"""The end of the axis, in multiples of the largest claim: bounds beyond are drawn up to it."""
+
+MARKS = (
+    "Bar: epsilons that the audit excludes, with its confidence. Upright line: the claim. Circle: the smallest epsilon "
+    "that would have shown. Diamond: the exact epsilon, where the mechanism is known."
 )
 
 
-def audits(report: dict[str, Any]) -> Section:
+def audits(report: dict[str, Any]) -> Section | None:
     """One table over all, then each in words."""
     found = report["audits"]
     if not found:
-        return Section("audits", "Audits", [Paragraph(_NONE, "lead")])
+        return None
     bad = sum(one["verdict"] == "violated" for one in found)
     lead = (
-        f"{many(len(found), 'audit')}; {bad} found the claim violated. A bound holds with the stated confidence "
-        "for every program. Consistent is no proof that a claim holds: each audit states what it may have missed."
+        f"{many(len(found), 'audit')}; {bad} found the claim violated. A bound holds with the stated confidence if "
+        "the outputs are independent. Consistent is no proof that a claim holds: each audit states what it may have "
+        "missed."
     )
-    head = ["program", "claimed epsilon", "at least", "verdict", "smallest that would show", "samples"]
-    blocks: list[Block] = [
-        Paragraph(lead, "lead"),
-        Table("Audits of programs by what they put out", head, [_row(one) for one in found]),
-    ]
+    blocks: list[Block] = [Paragraph(lead, "lead"), *overview(found)]
     for place, one in enumerate(found, start=1):
         blocks += _one(one, place)
     return Section("audits", "Audits", blocks)
 
 
-def _row(one: dict[str, Any]) -> list[Text]:
+def overview(found: list[dict[str, Any]]) -> list[Block]:
+    """Every audit as an interval on one axis, with its claim, and in numbers."""
+    claims = [float(one["claimed_epsilon"]) for one in found if one["claimed_epsilon"] is not None]
+    bounds = [bound for one in found if math.isfinite(bound := _least(one))]
+    most = _MOST * max(claims) if claims else 1.1 * max(bounds, default=1.0)
+    head = ["program", "claimed epsilon", f"0 to {short(most, 3)} nats", "at least", "verdict", "would show", "samples"]
+    rows = [_row(one, most or 1.0) for one in found]
+    return [Table("Audits of programs by what they put out", head, rows), Paragraph(MARKS, "note")]
+
+
+def _least(one: dict[str, Any]) -> float:
+    return float(one["epsilon"] if one["kind"] == "implementation" else one["epsilon_lower"])
+
+
+def _row(one: dict[str, Any], most: float) -> list[Text]:
     exact = one["kind"] == "implementation"
     least = short(one["epsilon"] if exact else one["epsilon_lower"])
+    known = (one["claimed_epsilon"], one.get("exact_epsilon"))
+    claim, truth = (None if value is None else float(value) for value in known)
+    shows = None if exact else float(one["detectable_epsilon"])
+    words = f"at least {least}" + ("" if claim is None else f", {short(claim)} claimed")
+    strip = Strip(words, most, _least(one), claim, truth, shows)
     delta = f" (delta {short(one['claimed_delta'])})" if one["claimed_delta"] else ""
     return [
         Code(one["target"]),
         f"{epsilon(one['claimed_epsilon'])}{delta}",
+        strip,
         f"{least}{' (exact)' if exact and one['exact'] else ''}",
         Badge(one["verdict"] or "no claim"),
         "–" if exact else short(one["detectable_epsilon"]),

@@ -11,22 +11,21 @@ from ldp_audit.reports.sections.numbers import many, short
 _PREFIX = "FP-"
 
 
-def implementation(report: dict[str, Any]) -> Section:
+def implementation(report: dict[str, Any]) -> Section | None:
     """Floating-point claims (ids that begin with FP-), then the programs."""
     claims = [one for one in report["claims"] if one["id"].startswith(_PREFIX)]
     programs = report["implementation"]
+    if not programs:
+        return None
     bad = [one for one in programs if one["verdict"] == "violated"]
-    lead = "What a mechanism guarantees on paper, its program may not: it works in finite precision."
-    if programs:
-        lead += (
-            f" Of {many(len(programs), 'run')} of textbook programs, each over the random words that it can draw, "
-            f"{len(bad)} do not keep what the mechanism has on paper."
-        )
+    lead = (
+        "What a mechanism guarantees on paper, its program may not: it works in finite precision. Of "
+        f"{many(len(programs), 'run')} of textbook programs, each over the random words that it can draw, "
+        f"{len(bad)} do not keep what the mechanism has on paper."
+    )
     blocks: list[Block] = [Paragraph(lead, "lead")]
     blocks += _claims(claims) if claims else []
-    blocks += _programs(programs) if programs else []
-    if not claims and not programs:
-        blocks.append(Paragraph("Nothing was gathered for this section (--without implementation)."))
+    blocks += _programs(programs)
     return Section("implementation", "Implementation findings", blocks)
 
 

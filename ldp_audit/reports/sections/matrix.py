@@ -1,45 +1,38 @@
-"""The verdict matrix: papers by verdicts, with every claim in its cell."""
+"""The verdicts as a picture: every claim by its name, in its paper's order, coloured by its verdict."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ldp_audit.reports import wording
-from ldp_audit.reports.blocks import Block, ClaimLink, Heading, Paragraph, Section, Span, Table, Text
-from ldp_audit.reports.sections.numbers import many
+from ldp_audit.reports.blocks import Block, ClaimLink, Heading, Paragraph, Section, Shares, Tile, Tiles
+
+_OTHERS = "Consequences that we quantified, claims about programs, and readings of a damaged conversion."
 
 
-def matrix(report: dict[str, Any]) -> Section:
-    """A row for each paper, a column for each verdict that occurs; then the claims that are not the papers' own."""
-    own = [one for one in report["claims"] if one["source"] == "paper"]
-    others = [one for one in report["claims"] if one["source"] != "paper"]
-    blocks: list[Block] = [Paragraph("Each claim in the cell of its paper and its verdict.", "lead")]
-    if own:
-        blocks += [Heading("The papers' own claims", "own"), _table(report, own, "The papers' own claims by verdict")]
-    if others:
-        note = (
-            "Quantifications of ours, claims about programs, and readings of a damaged conversion, which test engines."
-        )
-        blocks += [Heading("Claims that are not the papers'", "others"), Paragraph(note)]
-        blocks.append(_table(report, others, "Claims that are not the papers', by verdict"))
-    return Section("matrix", "Verdict matrix", blocks)
-
-
-def _table(report: dict[str, Any], claims: list[dict[str, Any]], caption: str) -> Table:
-    verdicts = [word for word in wording.VERDICTS if any(one["verdict"] == word for one in claims)]
-    rows: list[list[Text]] = []
+def matrix(report: dict[str, Any]) -> Section | None:
+    """The papers' own claims, paper by paper; then the others. None without claims."""
+    if not report["claims"]:
+        return None
+    blocks: list[Block] = []
     for paper in report["papers"]:
-        mine = [one for one in claims if one["paper"] == paper["key"]]
-        if mine:
-            cells = [_cell([one for one in mine if one["verdict"] == word]) for word in verdicts]
-            rows.append([f"{paper['key']} ({many(len(mine), 'claim')})", *cells])
-    return Table(caption, ["paper", *verdicts], rows)
+        mine = [one for one in report["claims"] if one["paper"] == paper["key"]]
+        own = [one for one in mine if one["source"] == "paper"]
+        for claims, words in ((own, ""), ([one for one in mine if one not in own], _OTHERS)):
+            if claims:
+                title = f"{paper['title']}{': beside its own claims' if words and own else ''}"
+                blocks += [Heading(title, f"{paper['key']}{'-more' if words else ''}")]
+                blocks += [Paragraph(words, "note")] if words else []
+                blocks += [Shares(counts(claims), paper["key"]), Tiles(title, [_tile(one) for one in claims])]
+    return Section("matrix", "Every claim and its verdict", blocks)
 
 
-def _cell(claims: list[dict[str, Any]]) -> Text:
-    if not claims:
-        return "–"
-    found: list[Span] = [f"{len(claims)}: "]
-    for place, one in enumerate(claims):
-        found += [" " if place else "", ClaimLink(one["id"], one["paper"])]
-    return found
+def counts(claims: list[dict[str, Any]]) -> dict[str, int]:
+    """How many claims have each verdict that occurs."""
+    found = {word: sum(one["verdict"] == word for one in claims) for word in wording.VERDICTS}
+    return {word: count for word, count in found.items() if count}
+
+
+def _tile(one: dict[str, Any]) -> Tile:
+    link = ClaimLink(one["id"], one["paper"])
+    return Tile(link, one["name"] or one["id"], one["place"], one["verdict"])

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ldp_audit.reports.blocks import Block, Code, Formula, Heading, Paragraph, Section, Table
+from ldp_audit.reports.blocks import Block, Code, Formula, Heading, Paragraph, Picture, Section, Table
 from ldp_audit.reports.sections.numbers import many, short
 
-_NONE = "No mechanisms were gathered for this report (--without mechanisms)."
 
-
-def mechanisms(report: dict[str, Any]) -> Section:
+def mechanisms(report: dict[str, Any]) -> Section | None:
     """One table over all, then each with its formulas."""
     found = report["mechanisms"]
     if not found:
-        return Section("mechanisms", "Mechanisms", [Paragraph(_NONE, "lead")])
+        return None
     off = [one["name"] for one in found if one["claimed_epsilon"] not in (None, one["exact_epsilon"])]
     beyond = f" In {many(len(off), 'case')} the exact epsilon is not the one calibrated to: {', '.join(off)}."
     lead = (
@@ -68,6 +66,7 @@ def _one(one: dict[str, Any]) -> list[Block]:
         blocks.append(Paragraph("Exact epsilon: infinite. Some delta is needed."))
     pair = " and ".join(short(x) for x in one["worst_pair"])
     blocks.append(Paragraph(["Worst pair of ", Code(one["example"]), f": {pair}."]))
+    blocks.append(Picture(one["figure"]))
     if one["source"]:
         blocks.append(Paragraph(f"Source: {one['source']}", "note"))
     return blocks

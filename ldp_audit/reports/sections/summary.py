@@ -9,10 +9,14 @@ from ldp_audit.reports.blocks import (
     Badge,
     Block,
     ClaimLink,
+    Code,
+    Formula,
     FoundLink,
     Heading,
     Items,
+    Mathematics,
     Paragraph,
+    Picture,
     Section,
     SectionLink,
     Shares,
@@ -22,8 +26,9 @@ from ldp_audit.reports.blocks import (
     Text,
 )
 from ldp_audit.reports.sections.accounting import spent
+from ldp_audit.reports.sections.audits import overview
+from ldp_audit.reports.sections.matrix import counts
 from ldp_audit.reports.sections.numbers import grouped, many, short
-from ldp_audit.reports.sections.training import HOW
 
 TELLING = ("LF-UNLINK", "LF-EPSTOT", "LF-L2", "FS-L2", "FS-T31pe", "FS-T32eq", "NF-VAC", "NF-FLAT", "NF-TAB2ln")
 """Claims that say most about a paper, shown first if they are refuted or vacuous; else the first such ones are."""
@@ -36,18 +41,101 @@ _FALSE = ("REFUTED", "VACUOUS")
 
 
 def summary(report: dict[str, Any]) -> Section:
-    """Three parts of a few lines each, with links to the sections."""
+    """Papers: three parts of a few lines each, with links to the sections. One's own things: `_of_ones_own`."""
     papers = [paper for paper in report["papers"] if _own(report, paper)]
-    blocks: list[Block] = [Paragraph(_lead(report, papers), "lead")]
+    made = report.get("made")
+    blocks: list[Block] = [Paragraph(_lead(report, papers), "lead")] if report["claims"] else []
     blocks += [Paragraph(f"Not settled, as it is not well formed: {error}", "note") for error in report["failed"]]
-    blocks += _claimed(report, papers)
-    blocks += _all_verdicts(report, papers)
-    blocks += _costs(report)
-    blocks += _by_paper(report, papers)
-    return Section("index", _title(papers), blocks)
+    if made and made["own"]:
+        blocks += _of_ones_own(report)
+    else:
+        blocks += _claimed(report, papers)
+        blocks += _all_verdicts(report, papers)
+        blocks += _costs(report)
+        blocks += _by_paper(report, papers)
+    blocks += _made(made, report["tool"]) if made else []
+    return Section("index", _title(report, papers), blocks)
 
 
-def _title(papers: list[dict[str, Any]]) -> str:
+def _of_ones_own(report: dict[str, Any]) -> list[Block]:
+    """The mechanisms, what is claimed of them and what holds, the audits, the accounts: what there is of them."""
+    blocks: list[Block] = []
+    for paper in report["papers"]:
+        for place, one in enumerate(paper["mechanisms"], start=1):
+            blocks += _mechanism(one, f"mechanism-{paper['key']}-{place}")
+    if report["claims"]:
+        rows: list[list[Text]] = [
+            [_named(one), _set(one["statement"], one["latex"], one["place"]), _instead(one)] for one in report["claims"]
+        ]
+        blocks += [Heading("What is claimed, and what holds", "claimed"), Shares(counts(report["claims"]))]
+        blocks.append(Table("Every claim", ["claim", "claimed", "instead"], rows))
+    if report["audits"]:
+        blocks += [Heading("What the programs show", "audited"), *overview(report["audits"])]
+    if report["accounting"]:
+        blocks += [Heading("What is spent", "spent"), *_spent(report["accounting"])]
+    if report["training"]:
+        blocks += [Heading("What training keeps of the accuracy", "trained"), *_accuracies(report)]
+    return blocks
+
+
+def _mechanism(one: dict[str, Any], name: str) -> list[Block]:
+    blocks: list[Block] = [Heading(f"The mechanism: {one['name']}", name)]
+    blocks.append(Formula(one["latex"], f"distribution of {one['name']}"))
+    domains = [f"private: {', '.join(one['private'])}"] if one["private"] else []
+    domains += [f"public: {', '.join(one['public'])}"] if one["public"] else []
+    blocks.append(Paragraph("; ".join(domains), "note"))
+    for words, latex in (("Mean", one.get("mean_latex")), ("Variance", one.get("variance_latex"))):
+        if latex:
+            blocks += [Paragraph(f"{words} of the report:"), Formula(latex, f"{words.lower()} of {one['name']}")]
+    if one.get("at"):
+        rows: list[list[Text]] = [
+            [short(at["epsilon"]), short(at["exact_epsilon"], 10), " and ".join(short(x) for x in at["worst_pair"])]
+            for at in one["at"]
+        ]
+        head = ["epsilon in the definition", "exact epsilon", "attained by the inputs"]
+        blocks.append(Table(f"The exact epsilon of {one['name']}", head, rows))
+    elif one.get("why_not"):
+        blocks.append(Paragraph(f"Its exact epsilon was not computed: {one['why_not']}.", "note"))
+    return [*blocks, Picture(one["figure"])] if one.get("figure") else blocks
+
+
+def _made(made: dict[str, Any], tool: dict[str, Any]) -> list[Block]:
+    """The command, its day, its inputs and the versions: what repeats the document."""
+    versions = ", ".join(f"{name} {number}" for name, number in tool.items() if name not in ("name", "version"))
+    rows: list[list[Text]] = [
+        ["command", Code(made["command"])],
+        ["date", made["date"]],
+        ["versions", f"{tool['name']} {tool['version']}, {versions}"],
+        *([one["file"], [f"{one['bytes']:,} bytes, SHA-256 ", Code(one["sha256"])]] for one in made["inputs"]),
+    ]
+    return [
+        Heading("How this document was made", "made"),
+        Table("What repeats it", ["of this document", "value"], rows),
+    ]
+
+
+def _named(one: dict[str, Any]) -> list[Span]:
+    name = [f"{one['name']}: "] if one.get("name") else []
+    return [*name, ClaimLink(one["id"], one["paper"]), " ", Badge(wording.badge(one), one["verdict"])]
+
+
+def _set(words: str, latex: str, place: str = "") -> list[Span]:
+    """A sentence, and its formula typeset."""
+    found: list[Span] = [f"{words} ({place})" if place else words]
+    return [*found, " ", Mathematics(latex, words)] if latex else found
+
+
+def _instead(one: dict[str, Any]) -> Text:
+    if one["corrected"]:
+        return _set(one["corrected"]["statement"], one["corrected"]["latex"])
+    return [Code(wording.counterexample(one))] if wording.counterexample(one) else "–"
+
+
+def _title(report: dict[str, Any], papers: list[dict[str, Any]]) -> str:
+    if report["papers"] and (report.get("made") or {}).get("own"):
+        return f"Report on {', '.join(paper['title'] for paper in report['papers'])}"
+    if not report["claims"] and report["audits"]:
+        return many(len(report["audits"]), "audit")
     if not papers:
         return "What is claimed, and what is true"
     return f"What {'a paper claims' if len(papers) == 1 else f'{len(papers)} papers claim'}, and what is true"
@@ -62,31 +150,30 @@ def _own_claims(report: dict[str, Any], paper: dict[str, Any]) -> list[dict[str,
     return _own(report, paper) or [one for one in report["claims"] if one["paper"] == paper["key"]]
 
 
-def _counts(claims: list[dict[str, Any]]) -> dict[str, int]:
-    found = {word: sum(one["verdict"] == word for one in claims) for word in wording.VERDICTS}
-    return {word: count for word, count in found.items() if count}
-
-
 def _lead(report: dict[str, Any], papers: list[dict[str, Any]]) -> Text:
     own = [one for paper in papers for one in _own(report, paper)]
     if not own:
         return f"{wording.counted(report)}, each settled with evidence that can be checked again.".capitalize()
-    counts = _counts(own)
-    held = sum(counts.get(word, 0) for word in ("PROVED", "ENUMERATED"))
+    each = counts(own)
+    held, refuted = sum(each.get(word, 0) for word in ("PROVED", "ENUMERATED")), each.get("REFUTED", 0)
     found: list[Span] = [
-        f"Of {many(len(own), 'claim')} in {many(len(papers), 'paper')}, ",
-        Strong(f"{held} hold as stated"),
+        f"Of {many(len(own), 'claim')}{f' in {len(papers)} papers' if len(papers) > 1 else ''}, ",
+        Strong(_holding(held, "as stated")),
         ", ",
-        Strong(f"{counts.get('REFUTED', 0)} do not hold"),
+        Strong(f"{refuted} {'does' if refuted == 1 else 'do'} not hold"),
     ]
-    if counts.get("CONDITIONAL"):
-        found.append(f", {counts['CONDITIONAL']} hold only under an assumption that is not stated")
-    if counts.get("VACUOUS"):
-        found.append(f", {counts['VACUOUS']} hold but promise nothing")
-    rest = len(own) - held - sum(counts.get(word, 0) for word in ("REFUTED", "CONDITIONAL", "VACUOUS"))
+    if each.get("CONDITIONAL"):
+        found.append(f", {_holding(each['CONDITIONAL'], 'only under an assumption that is not stated')}")
+    if each.get("VACUOUS"):
+        found.append(f", {_holding(each['VACUOUS'], 'but')} promise{'s' * (each['VACUOUS'] == 1)} nothing")
+    rest = len(own) - held - sum(each.get(word, 0) for word in ("REFUTED", "CONDITIONAL", "VACUOUS"))
     if rest:
         found.append(f", {rest} could not be settled by an engine")
     return [*found, ". Every proof and every counterexample is here, to be checked by hand or by program."]
+
+
+def _holding(count: int, how: str) -> str:
+    return f"{count} {'holds' if count == 1 else 'hold'} {how}"
 
 
 def _claimed(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:
@@ -113,10 +200,10 @@ def _all_verdicts(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[
     """All verdicts in one bar, and the most important claim of each paper."""
     own = [one for paper in papers for one in _own(report, paper)] or report["claims"]
     told = [one for paper in papers for one in _important(_own(report, paper))[:1]] or _important(own)[:_SHOWN]
-    blocks: list[Block] = [Heading("What is true", "true"), Shares(_counts(own))]
+    blocks: list[Block] = [Heading("What is true", "true"), Shares(counts(own))]
     if told:
         blocks.append(_corrections("The most important claim that fails in each paper", told))
-    return [*blocks, Paragraph(["Every claim in one picture: ", SectionLink("verdict matrix", "matrix"), "."])]
+    return [*blocks, Paragraph(["Every claim in one picture: ", SectionLink("verdicts", "matrix"), "."])]
 
 
 def _by_paper(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:
@@ -125,11 +212,11 @@ def _by_paper(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Bloc
     for paper in papers or report["papers"]:
         mine = _own_claims(report, paper)
         told = _important(mine)
-        blocks += [Heading(paper["title"], f"paper-{paper['key']}", 2), Shares(_counts(mine), paper["key"])]
+        blocks += [Heading(paper["title"], f"paper-{paper['key']}", 2), Shares(counts(mine), paper["key"])]
         if told:
             caption = f"{min(_SHOWN, len(told))} of {len(told)} that do not hold or promise nothing"
             blocks.append(_corrections(caption, told[:_SHOWN]))
-    found: list[Text] = [[Badge(word), f" {_meaning(word)}."] for word in _counts(report["claims"])]
+    found: list[Text] = [[Badge(word), f" {_meaning(word)}."] for word in counts(report["claims"])]
     return [*blocks, Heading("How to read a verdict", "verdicts"), Items(found)]
 
 
@@ -146,9 +233,9 @@ def _important(claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _corrections(caption: str, claims: list[dict[str, Any]]) -> Table:
     rows: list[list[Text]] = [
         [
-            [ClaimLink(one["id"], one["paper"]), " ", Badge(wording.badge(one), one["verdict"])],
-            f"{one['statement']} ({one['place']})",
-            one["corrected"]["statement"] if one["corrected"] else "See the counterexample on its page.",
+            _named(one),
+            _set(one["statement"], one["latex"], one["place"]),
+            _instead(one),
         ]
         for one in claims
     ]
@@ -156,22 +243,26 @@ def _corrections(caption: str, claims: list[dict[str, Any]]) -> Table:
 
 
 def _costs(report: dict[str, Any]) -> list[Block]:
-    blocks: list[Block] = [Heading("What it costs", "costs")]
     protocols = [one for key in PROTOCOLS for one in report["accounting"] if one["key"] == key] or report["accounting"]
-    if protocols:
-        head = ["a whole run of", "neighbours", "epsilon, says the paper", "exact, by name", "exact, shuffled"]
-        rows = [[one["protocol"]["name"], one["protocol"]["adjacency"], *spent(one)] for one in protocols[:_SHOWN]]
-        says = f"Epsilon of whole runs, exact at delta = {short(protocols[0]['delta'])}"
-        more = ["All protocols, in every convention: ", SectionLink("accounting", "accounting"), "."]
-        blocks += [Table(says, head, rows), Paragraph(more)]
+    blocks = _spent(protocols[:_SHOWN]) if protocols else []
     blocks += [_programs(report)] if report["implementation"] or report["audits"] else []
-    if not report["training"]:
-        return [*blocks, Paragraph(HOW, "note")]
+    blocks += _accuracies(report) if report["training"] else []
+    return [Heading("What it costs", "costs"), *blocks] if blocks else []
+
+
+def _spent(protocols: list[dict[str, Any]]) -> list[Block]:
+    head = ["a whole run of", "neighbours", "epsilon, says the paper", "exact, by name", "exact, shuffled"]
+    rows: list[list[Text]] = [[one["protocol"]["name"], one["protocol"]["adjacency"], *spent(one)] for one in protocols]
+    says = f"Epsilon of whole runs, exact at delta = {short(protocols[0]['delta'])}"
+    more = ["Every protocol, in every convention: ", SectionLink("accounting", "accounting"), "."]
+    return [Table(says, head, rows), Paragraph(more)]
+
+
+def _accuracies(report: dict[str, Any]) -> list[Block]:
     head = ["training", "accuracy without privacy", "best accuracy with", "exact epsilon of that run", "the paper's"]
     rows = [_trained(one["results"]) for one in report["training"]]
     more = ["All points, findings and figures: ", SectionLink("training", "training"), "."]
     return [
-        *blocks,
         Table("Accuracy at the best point of each kind; their other settings may differ", head, rows),
         Paragraph(more),
     ]

@@ -5,24 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from ldp_audit.reports import training_page
-from ldp_audit.reports.blocks import Block, Code, Heading, Paragraph, Picture, Section, Table, Text
-
-HOW: Text = (
-    "No training run is part of this report. ",
-    Code("ldp-audit train ldp-fl --out DIR"),
-    " makes one (likewise fedsel and fedmd-nfdp), and ",
-    Code("ldp-audit report --training DIR"),
-    " puts it here; ",
-    Code("--demonstrations"),
-    " runs all three, in minutes.",
-)
-"""How to include a training run in a report."""
+from ldp_audit.reports.blocks import Block, Heading, Paragraph, Picture, Section, Table
 
 
-def training(report: dict[str, Any]) -> Section:
+def training(report: dict[str, Any]) -> Section | None:
     """Each experiment: its settings, tables and figures."""
     found = report["training"]
-    blocks: list[Block] = [Paragraph(_lead(found) if found else HOW, "lead")]
+    if not found:
+        return None
+    blocks: list[Block] = [Paragraph(_lead(found), "lead")]
     for place, one in enumerate(found, start=1):
         blocks.append(Heading(training_page.title(one["results"]), f"training-{place}"))
         blocks += [Paragraph(line) for line in training_page.about(one["results"])]

@@ -12,7 +12,7 @@ from ldp_audit.reports.write import as_json
 
 
 def rendered(report: dict[str, Any], fail_on: str | None = None) -> dict[str, str]:
-    """Every file by its path: index.html and the other pages, report.html, report.md, report.json, junit.xml, figures.
+    """Every file by its path: the pages, report.md, report.json, figures; for claims report.html and junit.xml too.
 
     report: from `document.build`, with lists (possibly empty) "mechanisms", "implementation", "audits", "accounting"
         and "training".   fail_on: the verdicts that fail in junit.xml, a key of `junit.FAILING`.
@@ -21,15 +21,19 @@ def rendered(report: dict[str, Any], fail_on: str | None = None) -> dict[str, st
     sections = all_sections(report)
     files = {f"figures/{figure['name']}.svg": svg(figure) + "\n" for figure in _figures(report)}
     files |= site.pages(report, sections)
-    files["report.html"] = html.render(report)
+    if report["claims"]:
+        files["report.html"] = html.render(report)
+        files["junit.xml"] = junit.render(report, fail_on)
     files["report.md"] = blocks_markdown.render(report, sections)
-    files["junit.xml"] = junit.render(report, fail_on)
     files["report.json"] = as_json(report)
     return files
 
 
 def _figures(report: dict[str, Any]) -> list[dict[str, Any]]:
-    found = [*report["figures"], *(figure for one in report["training"] for figure in one["figures"])]
+    found = [*report["figures"], *(one["figure"] for one in report["mechanisms"])]
+    found += [one["figure"] for one in report["accounting"] if one["figure"]]
+    found += [one["figure"] for paper in report["papers"] for one in paper["mechanisms"] if "figure" in one]
+    found += [figure for one in report["training"] for figure in one["figures"]]
     names = [figure["name"] for figure in found]
     for name in names:
         if not is_figure_name(name):

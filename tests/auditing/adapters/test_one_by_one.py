@@ -78,3 +78,9 @@ def test_what_comes_back_can_be_read_by_the_auditor() -> None:
     assert read(one_by_one(lambda x: [x, rng.random()], 5, 2.0), 5).shape == "vectors of 2"
     assert read(one_by_one(lambda x: [x] * int(rng.integers(1, 3)), 20, 2), 20).shape == "numbers or labels"
     assert read(one_by_one(lambda x: None if rng.random() < 0.5 else x, 20, 2.0), 20).shape == "numbers or labels"
+
+
+@together("output", [np.ma.masked, np.ma.array([1.0, 2.0], mask=[True, False]), (1.0, np.ma.masked)])
+def test_a_masked_array_is_no_output(output: Any) -> None:
+    with pytest.raises(ValueError, match="it returned a masked array"):
+        one_by_one(lambda _: output, 2, 0.0)

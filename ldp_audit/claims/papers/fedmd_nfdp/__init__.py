@@ -5,9 +5,9 @@ appendix describes and from Table 2, which they reproduce; the places are quoted
 compare.
 """
 
-from ldp_audit.accounting.figure import Figure
 from ldp_audit.claims.claim import Paper
 from ldp_audit.claims.papers.fedmd_nfdp import comparison, experiments, guarantee, sampling, tables
+from ldp_audit.figure import Figure
 
 
 def _figures() -> list[Figure]:

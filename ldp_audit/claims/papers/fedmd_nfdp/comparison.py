@@ -35,6 +35,7 @@ def lemma_1() -> Claim:
     x, y = 1 / larger, 1 / (larger + 1)
     return Claim(
         id="NF-L1",
+        name="comparison of the two samplings",
         place="Lemma 1",
         says="With replacement the algorithm is consistently more private than without (here: no less, in Theorem 2's epsilon and delta "
         "against Theorem 1's, wherever k of n records can be drawn without replacement).",
@@ -71,6 +72,7 @@ def lemma_1_induction() -> Claim:
     power = Variable("B", 1 - k_whole * x, 1)
     return Claim(
         id="NF-L1ind",
+        name="induction step of the proof",
         place="Appendix, proof of Lemma 1: the induction",
         says="If the two inequalities hold for k, they hold for k + 1.",
         latex=r"(1-kx)(1-x)=1-(k+1)x+kx^2,\qquad x=\tfrac1n\text{ or }\tfrac1{n+1}",
@@ -104,6 +106,7 @@ def much_more() -> Claim:
             ratios.append(prints_as(without / with_, digits, f"{where}: the ratio of {name} is {digits}"))
     return Claim(
         id="NF-MUCH",
+        name="margin between the samplings",
         place="Section 5.2, comparison of the two samplings (Fig. 4)",
         says="For the same sample size, sampling without replacement costs much more privacy than with replacement.",
         corrected=Correction(

@@ -31,6 +31,7 @@ def figure_2() -> Claim:
 
     return Claim(
         id="NF-FIG2",
+        name="epsilon and delta of Figure 2",
         place="Section 5.2 on Fig. 2(a) and 2(b)",
         says="With three points from each of N = 10 parties log10 of epsilon, and of delta, is close to -2 for CIFAR-10 and to -3 "
         "for FEMNIST (here: within 0.1), by Theorem 2.",
@@ -64,6 +65,7 @@ def more_parties() -> Claim:
     with_smaller = Variable("A", 0, with_larger)
     return Claim(
         id="NF-PARTY",
+        name="privacy with more parties",
         place="Section 5.2 on Fig. 2",
         says="With more parties each has fewer records, so that at a fixed k both epsilon and delta of Theorem 2 grow.",
         latex=r"m>n\implies k\ln\frac{m+1}m<k\ln\frac{n+1}n,\quad1-\Bigl(1-\frac1m\Bigr)^k<1-\Bigl(1-\frac1n\Bigr)^k",
@@ -81,6 +83,7 @@ def basic_composition() -> Claim:
     queries = Rational(5000) * 20
     return Claim(
         id="NF-LDPorder",
+        name="epsilon of FedMD-LDP",
         place="Section 5.2, epsilon in FedMD-LDP",
         says="Given the same k and delta, FedMD-LDP's epsilon is between 10^4 and 10^7.",
         argument="Neither the epsilon of a query nor the number of values in an answer is given, so that the total cannot be "
@@ -129,6 +132,7 @@ def noise_to_match() -> Claim:
         tight.append(less(tight_scale, sqrt(values) / Rational(tight_mu), f"{where}: sigma above {tight_scale}"))
     return Claim(
         id="NF-LDPnoise",
+        name="noise scale of FedMD-LDP",
         place="Section 5.2, comparison with baselines",
         says="FedMD-LDP needs an extremely large noise scale for the same (epsilon, delta) as FedMD-NFDP (here: Gaussian noise of more "
         "than 3000 times a query's sensitivity, for Table 2's smallest k).",
@@ -161,6 +165,7 @@ def noise_to_match() -> Claim:
 def accuracies() -> Claim:
     return Claim(
         id="NF-ACC",
+        name="accuracies and convergence",
         place="Abstract, Tables 2 to 4, Fig. 2 to 4",
         says="The accuracies, and that all parties converge within 20 rounds.",
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ldp_audit.accounting.figure import Figure, Panel, Series, Style
 from ldp_audit.claims.papers.fedmd_nfdp.table_2 import TABLE_2, draws_behind
+from ldp_audit.figure import Figure, Panel, Series, Style
 from ldp_audit.mechanisms.subsample_release import SubsampleRelease
 
 

@@ -62,6 +62,7 @@ def _needed_at_the_theorems_epsilon() -> tuple[Statement, ...]:
 def epsilon_is_idle() -> Claim:
     return Claim(
         id="NF-FLAT",
+        name="role of epsilon in the guarantee",
         place="Theorems 1 and 2; Section 5.2 and Table 2 read epsilon as a privacy budget",
         says="Epsilon is part of the guarantee: at the theorems' epsilon the least delta is k/n, or 1 - ((n-1)/n)^k.",
         latex=r"\delta\Bigl(\ln\frac{n+1}{n+1-k}\Bigr)=\frac kn,\qquad\delta\Bigl(k\ln\frac{n+1}n\Bigr)=1-\Bigl(\frac{n-1}n\Bigr)^k",
@@ -113,6 +114,7 @@ def sharp_contrast() -> Claim:
     chance = k / n
     return Claim(
         id="NF-BALLE",
+        name="contrast with amplification",
         place="Section 1, last paragraph, on Balle et al. (2018)",
         says="Sampling's inherent guarantee stands in sharp contrast to privacy amplification by sampling.",
         corrected=Correction(
@@ -144,6 +146,7 @@ def one_draw_for_all_queries() -> Claim:
     )
     return Claim(
         id="NF-POST",
+        name="post-processing of one sample",
         place="Section 4, last paragraph",
         says="With random sampling once, post-processing removes the dependence of the guarantee on the number of queries.",
         latex=r"\delta_{\text{run}}=q",
@@ -185,6 +188,7 @@ def best_attack() -> Claim:
     everybody = put(DELTA_WITH, 2880, 2880)
     return Claim(
         id="NF-MIA",
+        name="best membership attack",
         place="Theorems 1 and 2: the best attack on the sample",
         says="Asking whether the sample holds the record finds it with probability q at no false alarm. No test has a larger "
         "advantage than q, which is the total variation distance. At prior 1/2 the posterior of presence is 1 if the record is "

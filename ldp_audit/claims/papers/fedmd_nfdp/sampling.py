@@ -47,6 +47,7 @@ def drawn_at_least_once() -> tuple[Statement, ...]:
 def record_level_ldp() -> Claim:
     return Claim(
         id="NF-LDPname",
+        name="local privacy at record level",
         place="Section 2, Definition 1 and the text around it",
         says="Definition 1, applied by each party, gives record-level local differential privacy.",
         argument="Definition 1 compares two data sets of one party that differ in a record, so it is central differential "
@@ -60,6 +61,7 @@ def theorem_1() -> Claim:
     samples = Variable("C", 1, oo, integer=True)
     return Claim(
         id="NF-T1",
+        name="sampling without replacement",
         place="Theorem 1, with its proof in the appendix",
         says="Sampling k of n records without replacement is (ln((n+1)/(n+1-k)), k/n)-DP.",
         latex=r"\Bigl(\ln\frac{n+1}{n+1-k},\ \frac kn\Bigr)\text{-DP}",
@@ -95,6 +97,7 @@ def theorem_1() -> Claim:
 def theorem_2() -> Claim:
     return Claim(
         id="NF-T2",
+        name="sampling with replacement",
         place="Theorem 2, with its proof in the appendix",
         says="k draws with replacement from n records are (k ln((n+1)/n), 1 - ((n-1)/n)^k)-DP.",
         latex=r"\Bigl(k\ln\frac{n+1}n,\ 1-\Bigl(\frac{n-1}n\Bigr)^k\Bigr)\text{-DP}",
@@ -124,6 +127,7 @@ def merged_cases() -> Claim:
     t, slack = theorem_1_pair(n_spare)[0], k / (n_spare * (n_spare + 1 - k))
     return Claim(
         id="NF-PRF",
+        name="merging of the two cases",
         place="Appendix, proofs of Theorems 1 and 2, 'merge the cases'",
         says="The two cases, D to D and a record with (epsilon, 0) and D to D less a record with (0, delta), make the theorem.",
         parts=(
@@ -171,6 +175,7 @@ def everything_sampled() -> Claim:
     chance = Variable("P", 0, 1)
     return Claim(
         id="NF-KN",
+        name="sampling of all n records",
         place="Theorem 1, at k = n",
         says="Theorem 1 is meant for every subsample size k up to n.",
         parts=(at_most(k, n - 1, "D less a record still holds k records to draw"),),

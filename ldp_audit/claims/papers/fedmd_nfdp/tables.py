@@ -29,6 +29,7 @@ TABLE_3 = {  # (private data, parties): accuracy in percent by logits, softmax, 
 def table_2_epsilon() -> Claim:
     return Claim(
         id="NF-TAB2ln",
+        name="printed epsilons",
         place="Table 2, column epsilon, against Theorem 2 and Definition 1",
         says="Table 2's epsilon is Theorem 2's, k ln((n+1)/n).",
         latex=r"\varepsilon=k\ln\frac{n+1}n",
@@ -50,7 +51,8 @@ def table_2_epsilon() -> Claim:
         corrected=Correction(
             "By Theorem 2, whose e^epsilon needs the natural logarithm, the printed k give these; the table has the decimal "
             "logarithm (NF-TAB2log10), smaller by the factor ln 10 = 2.302585.",
-            parts=tuple(
+            r"k\ln\frac{n+1}n=\ln10\cdot k\log_{10}\frac{n+1}n,\qquad\ln10=2.302585\ldots",
+            tuple(
                 prints_as(put(EPSILON_WITH, n, k), epsilon, f"{data}, n = {n}, k = {k}: {epsilon}")
                 for (data, n, k), epsilon in zip(
                     TABLE_2,
@@ -70,6 +72,7 @@ def table_2_decimal() -> Claim:
     first, other_k = table_2_cells()[0], sorted(best.rivals[16])
     return Claim(
         id="NF-TAB2log10",
+        name="formula of the printed budgets",
         place="Table 2, columns epsilon and delta",
         says=f"Table 2's epsilon and delta are those of {best.settings[first.name]['formula']}, as a search finds: {best.words()}.",
         parts=tuple(statement for cell in table_2_cells() for statement in follows(best, cell)),
@@ -101,13 +104,16 @@ def table_2_draws() -> Claim:
 
     return Claim(
         id="NF-TAB2k",
+        name="printed budgets for k = 16",
         place="Table 2, the rows with k = 16",
         says="The rows with k = 16 are Theorem 2 at k = 16, with the decimal logarithm that the other rows have.",
+        latex=r"\varepsilon=16\log_{10}\frac{n+1}n,\qquad\delta=1-\Bigl(\frac{n-1}n\Bigr)^{16}",
         parts=tuple(part for (data, n, k), printed in rows.items() for part in row(data, n, k, printed)),
         corrected=Correction(
             "k = 16 gives epsilon 0.0024 and delta 0.0055 (n = 2880), 0.0231 and 0.0520 (n = 300). "
             f"k = {used} gives what is printed.",
-            parts=(
+            r"k=16:\quad(\varepsilon,\delta)=(0.0024,\ 0.0055)\ \ (n=2880),\quad(0.0231,\ 0.0520)\ \ (n=300)",
+            (
                 *(part for data, n, k in rows for part in row(data, n, k, right[n])),
                 *(part for (data, n, _), printed in rows.items() for part in row(data, n, used, printed)),
             ),
@@ -131,6 +137,7 @@ def table_2_rounding() -> Claim:
     rows = [(data, n, draws_behind(data, n, k), delta) for (data, n, k), (_, delta, _) in TABLE_2.items()]
     return Claim(
         id="NF-TAB2round",
+        name="rounding of the printed deltas",
         place="Table 2, column delta (with the k that NF-TAB2log10 finds)",
         says="The deltas are rounded to the nearest in the fourth place.",
         parts=tuple(
@@ -153,6 +160,7 @@ def small_numbers() -> Claim:
     whole = (2880, "0.63218"), (300, "0.63273")
     return Claim(
         id="NF-VAC",
+        name="strength of the printed budgets",
         place="Section 5.2 with Table 2: strong privacy protection, a very small (epsilon, delta)",
         says="Table 2's pairs are small (here: epsilon at most 1/2 and delta below 1), and so protect the records strongly.",
         latex=r"\varepsilon\le0.4342,\qquad\delta\le0.6327",
@@ -200,6 +208,7 @@ def larger_budget() -> Claim:
     rows = {key: row for key, row in TABLE_2.items() if key[1] == key[2]}
     return Claim(
         id="NF-OUT",
+        name="accuracy at larger budgets",
         place="Section 5.2, comparison with baselines, against Table 2",
         says="With a larger privacy budget FedMD-NFDP can outperform FedMD-NP.",
         parts=tuple(
@@ -223,6 +232,7 @@ def distillation() -> Claim:
     rows = {f"{data}, N = {parties}": tuple(map(Rational, row)) for (data, parties), row in TABLE_3.items()}
     return Claim(
         id="NF-TAB3",
+        name="accuracy of argmax distillation",
         place="Section 5.2, distillation approaches, against Table 3",
         says="Argmax shows a slightly better accuracy than logits and softmax.",
         parts=tuple(
@@ -256,6 +266,7 @@ def same_configuration() -> Claim:
     cifar = Rational("74.40")
     return Claim(
         id="NF-TAB23",
+        name="agreement of Tables 2 and 3",
         place="Table 2 (smallest k) against Table 3 (N = 10)",
         says="The accuracy that Table 2 has for the smallest k is one of Table 3's for ten parties: logits, softmax or argmax.",
         parts=(

@@ -96,6 +96,7 @@ def equal_in_range() -> Claim:
     numbers = {t: 3, alpha: Rational(1, 2), x: Rational(1, 2)}
     return Claim(
         id="FS-T32eq",
+        name="accumulation variance in range",
         place="Section 3.3, before Theorem 3.2",
         says="When the selected value is within the input range, both ways of accumulating have the same variance (here: "
         "Duchi's mechanism and PM).",
@@ -136,6 +137,7 @@ def theorem_3_2() -> Claim:
     inner = Variable("y", alpha, 1, latex=r"\alpha s")
     return Claim(
         id="FS-T32",
+        name="variance of accumulated updates",
         place="Theorem 3.2",
         says="Accumulating g instead of alpha g gives the update a variance that is not larger, for alpha in (0, 1) (here: for the "
         "paper's own mechanisms, Duchi's, PM and HM, and for noise that does not depend on the value).",
@@ -160,6 +162,7 @@ def clipped_and_not() -> Claim:
     inner = Variable("y", alpha, 1, latex=r"\alpha s")
     return Claim(
         id="FS-T32mix",
+        name="accumulation, one value clipped",
         place="Section 3.3, the case between the paper's two: |s| > 1 is clipped, |alpha s| <= 1 is not",
         says="Theorem 3.2 also holds there, for Duchi's mechanism and PM.",
         latex=r"\alpha^2V(1)\le V(\alpha s),\quad|s|>1\ge|\alpha s|",
@@ -175,6 +178,7 @@ def for_every_mechanism() -> Claim:
     half = Rational(1, 2)
     return Claim(
         id="FS-T32gen",
+        name="accumulation, every mechanism",
         place="Theorem 3.2 and the sentences before it, read of all LDP mechanisms of mean estimation (of the paper's own: FS-T32)",
         says="Theorem 3.2 holds of every unbiased LDP mechanism on [-1, 1].",
         latex=r"\alpha^2V(1)\le V(\alpha)",
@@ -200,6 +204,7 @@ def more_accurate() -> Claim:
     at_end = {value: 1 / alpha}
     return Claim(
         id="FS-T32mse",
+        name="accumulation and squared error",
         place="Section 3.3, before Theorem 3.2",
         says="The smaller variance leads to a more accurate update (here: a mean squared error about alpha s that is not larger; "
         "Duchi's mechanism, 1 <= s <= 1/alpha).",

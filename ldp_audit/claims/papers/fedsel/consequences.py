@@ -19,6 +19,7 @@ def dimension_dependence() -> Claim:
     own = q / (m * picked * value**2)
     return Claim(
         id="FS-SNR",
+        name="error's dependence on dimension",
         place="Section 1, contributions, and Table 1",
         says="The dimension dependence of the estimation error falls from O(sqrt(d)) to O(1/sqrt(d)).",
         parts=(
@@ -66,6 +67,7 @@ def estimates_the_gradient() -> Claim:
     gradient = (Rational(1), Rational(1, 2), Rational(1, 4))
     return Claim(
         id="FS-BIAS",
+        name="bias against the mean gradient",
         place="Algorithm 1, line 11, with Theorem 4.1 (the paper claims no more than a distance to X)",
         says="The server's mean, which takes the mean gradient's place in the update, is unbiased for it.",
         latex=r"\mathbb E[s^*_j]=v_j",
@@ -108,6 +110,7 @@ def smaller_batch() -> Claim:
     ours_end, flat_end = (put_in(one, {mu: 1 - 1 / dims}) for one in _batches(mu))
     return Claim(
         id="FS-MU",
+        name="batch size for mu below 1/2",
         place="Section 4.2",
         says="For mu < 0.5 the batch bound is below the flat solution's (compared with equal constants).",
         latex=r"\frac{E^2\log d}{d\,(1-\mu)^2\varepsilon^2}<\frac{E^2d\log d}{\varepsilon^2},\quad\mu<\tfrac12",
@@ -129,6 +132,7 @@ def small_portion() -> Claim:
     fewer = Variable("mu", 0, more, open="right", latex=r"\mu")
     return Claim(
         id="FS-MUsmall",
+        name="small share for the selection",
         place="Section 4.2, before Theorem 4.1",
         says="The bound speaks for a small portion of the budget for the selection rather than a large one.",
         latex=r"\mu<\mu_2\implies\frac1{1-\mu}<\frac1{1-\mu_2}",
@@ -146,6 +150,7 @@ def some_portion() -> Claim:
     share = Variable("mu", 0, 1, open="both", latex=r"\mu")
     return Claim(
         id="FS-MUopt",
+        name="best share for the selection",
         place="Section 4.2, before Theorem 4.1, read more strongly than FS-MUsmall",
         says="The bound speaks for giving the selection a portion of the budget at all: some mu > 0 has a smaller bound than mu = 0.",
         latex=r"\exists\mu>0:\ \frac1{(1-\mu)\varepsilon'}<\frac1{\varepsilon'}",
@@ -169,6 +174,7 @@ def time_complexity() -> Claim:
     sort = linked * log_d
     return Claim(
         id="FS-TIME",
+        name="time complexity of selection",
         place="Section 4.2, time complexity",
         says="EXP takes O(d log d + d^2 + d) = O(d^2), PE O(d log d + d + l) = O(d log d), PS O(d log d).",
         latex=r"O(d\log d+d^2+d)=O(d^2),\quad O(d\log d+d+l)=O(d\log d)",

@@ -64,6 +64,7 @@ def lemma_2() -> Claim:
     a, b = Variable("a", 0, oo, open="left"), Variable("b", 0, oo, open="left")
     return Claim(
         id="FS-L2",
+        name="privacy of perturbed encoding",
         place="Lemma 2",
         says="PE is epsilon_1-LDP.",
         latex=r"\Pr[j\mid z]\le e^{\varepsilon_1}\Pr[j\mid z']",
@@ -98,6 +99,7 @@ def sum_of_the_proof() -> Claim:
     sparsity = p + q
     return Claim(
         id="FS-L2sum",
+        name="proof's selection probability",
         place="Lemma 2, its proof, first case",
         says="Pr[j given z] is Pr[z'_j = 1 given z] divided by l, the expected number of ones (here d = 2, k = 1, j in the top k).",
         latex=r"\Pr[j\mid z]=\tfrac1l\Pr[\acute z_j=1\mid z]",
@@ -105,7 +107,9 @@ def sum_of_the_proof() -> Claim:
         corrected=Correction(
             "E[1/N] is not 1/E[N], and depends on z_j. At t = 3 the formula gives 3/4, the law 21/32. Over j the formula adds up "
             "to 1, although no index is returned with probability 3/16.",
-            parts=(
+            r"\mathbb E[1/N]\neq1/\mathbb E[N];\qquad t=3:\quad\tfrac1l\Pr[\acute z_j=1\mid z]=\tfrac34,\quad"
+            r"\Pr[j\mid z]=\tfrac{21}{32},\quad\Pr[\bot\mid z]=\tfrac3{16}",
+            (
                 equal(put_in(p / sparsity, {t: 3}), Rational(3, 4), "t = 3: the formula"),
                 equal(put_in(two[0], {t: 3}), Rational(21, 32), "t = 3: the law"),
                 equal(p / sparsity + q / sparsity, 1, "the formula adds up to 1"),
@@ -129,6 +133,7 @@ def expected_sparsity() -> Claim:
     kept, raised = encoding_law((1,))[0], encoding_law((0,))[0]
     return Claim(
         id="FS-L2c",
+        name="expected number of ones",
         place="Lemma 2, its proof, the expected sparsity",
         says="The expected number of ones is l = k p + (d - k)(1 - p), p = e^epsilon_1/(e^epsilon_1 + 1).",
         latex=r"l=kp+(d-k)(1-p)",
@@ -158,6 +163,7 @@ def empty_answer() -> Claim:
         )
     return Claim(
         id="FS-L2bot",
+        name="chance of an empty answer",
         place="Lemma 2, its proof, second case",
         says="No index is returned with probability (1-p)^k p^(d-k), whatever the status vector with k ones is.",
         latex=r"\frac{\Pr[\bot\mid z]}{\Pr[\bot\mid z']}=\frac{(1-p)^kp^{d-k}}{(1-p)^kp^{d-k}}=1",
@@ -182,6 +188,7 @@ def likelier_top() -> Claim:
     share = k * t / (k * t + d - k)
     return Claim(
         id="FS-L2like",
+        name="ones of the perturbed vector",
         place="Section 4.1, before Lemma 2",
         says="The ones of the perturbed vector are more likely top-k indices: a top-k index is a one more often than another is.",
         latex=r"\Pr[\acute z_j=1\mid z_j=1]=e^{\varepsilon_1}\Pr[\acute z_j=1\mid z_j=0]",
@@ -209,6 +216,7 @@ def bound_on_the_excess() -> Claim:
     b = Variable("b", a / 2, a, open="right")
     return Claim(
         id="FS-L2excess",
+        name="bounds on PE's excess ratio",
         place="Lemma 2, by how much it fails",
         says="PE's exact ratio exceeds t by a factor between 1 and (2t + 1)/(t + 2), which is below 2.",
         latex=r"1<\frac{t+\theta}{1+t\theta}\le\frac{2t+1}{t+2}<2",
@@ -246,6 +254,7 @@ def monotone() -> Claim:
     with_one = (q * a_2 + p * a_3) / (q * a_1 + p * a_2)
     return Claim(
         id="FS-L2mono",
+        name="PE's excess as d and k grow",
         place="Lemma 2, by how much it fails",
         says="The excess falls strictly as d grows (k fixed) and as k grows (d fixed), and tends to 0 as d grows.",
         latex=r"\theta_{d,k}<\theta_{d+1,k},\qquad\theta_{d,k}<\theta_{d,k+1}",
@@ -285,6 +294,7 @@ def excess_at_k() -> Claim:
         )
     return Claim(
         id="FS-L2k",
+        name="PE's excess at large budgets",
         place="Lemma 2, by how much it fails",
         says="The excess is below ln(1 + 1/k), its limit as epsilon_1 grows (d = k + 1).",
         latex=r"\frac{t+\theta}{1+t\theta}<1+\frac1k",
@@ -308,6 +318,7 @@ def calibration() -> Claim:
     chances = [one.probability.subs(t, nominal) for one in law.classes[:2]]
     return Claim(
         id="FS-L2cal",
+        name="recalibrated perturbed encoding",
         place="Lemma 2, repaired",
         says="With the nominal t = (tau - 1 + sqrt(tau^2 + 14 tau + 1))/4 PE's exact ratio is at most tau, for every d and k.",
         latex=r"t=\frac{\tau-1+\sqrt{\tau^2+14\tau+1}}4",
@@ -344,6 +355,7 @@ def whole_vector() -> Claim:
     overlap = Variable("c", 2 * k - d, k)
     return Claim(
         id="FS-L2bits",
+        name="release of the whole encoding",
         place="Section 4.1, PE, if the whole perturbed vector were released",
         says="Releasing the whole perturbed status vector costs exactly 2 min(k, d - k) epsilon_1.",
         latex=r"t^{2\min(k,d-k)}",

@@ -29,6 +29,7 @@ def gains_exceed_losses() -> Claim:
     least = Min(*(gain / loss for _, gain, loss in cells if loss > 0), evaluate=False)
     return Claim(
         id="FS-TAB3",
+        name="gain and loss of the selection",
         place="Table 3 and Section 5.3",
         says="What is gained by the selection is larger than what is lost, in all 24 cells.",
         latex=r"\text{gain}>\text{loss}",
@@ -54,6 +55,7 @@ def gains_exceed_losses() -> Claim:
 def accuracies() -> Claim:
     return Claim(
         id="FS-ACC",
+        name="accuracies and timings",
         place="Section 5, Fig. 2 and 3, Table 3",
         says="The accuracies and timings, that mu = 0.1 is the best choice, and that the noise prevents overfitting.",
     )

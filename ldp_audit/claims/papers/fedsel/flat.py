@@ -34,6 +34,7 @@ def flat_sampling() -> Claim:
         )
     return Claim(
         id="FS-FLAT",
+        name="flat solution's mean and noise",
         place="Section 3.1, on the flat solution",
         says="c of d dimensions drawn at random, their perturbed values enlarged by d/c, give an unbiased estimate, with "
         "enlarged noise (here: Duchi's mechanism).",
@@ -72,6 +73,7 @@ def projection_recovers() -> Claim:
     size = Variable("d", rank, oo, integer=True)
     return Claim(
         id="FS-RP",
+        name="recovery from a projection",
         place="Section 3.1, on the compressed solution",
         says="The projected vector is approximately recovered by the pseudo-inverse.",
         latex=r"\mathbb E\,|\hat g-g|^2=\bigl(1-\tfrac qd\bigr)|g|^2",
@@ -105,6 +107,7 @@ def projection_is_isometric() -> Claim:
     mean, spread = rank * two, rank * (four - two**2)
     return Claim(
         id="FS-RPiso",
+        name="lengths under random projection",
         place="Section 3.1, on the compressed solution ('even if ...')",
         says="Even if the Gaussian projection keeps lengths, it ignores which dimensions are large. (A concession to it.)",
         latex=r"|\Phi^{\mathsf T}g|^2\approx|g|^2",
@@ -134,6 +137,7 @@ def same_error_bound() -> Claim:
     )
     return Claim(
         id="FS-VAL",
+        name="error bounds of value mechanisms",
         place="Section 5.3",
         says="Duchi's mechanism and HM have the same optimal error bound as PM (worst-case variances of the same order).",
         latex=r"\max_x\mathrm{Var}_{Duchi}=\Theta(\max_x\mathrm{Var}_{PM})",

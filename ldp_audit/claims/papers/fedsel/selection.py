@@ -50,6 +50,7 @@ def definition_2() -> Claim:
     three, three_prime = (encoding_law(z)[NONE] for z in ((0, 0, 0), (1, 1, 1)))
     return Claim(
         id="FS-D2",
+        name="privacy over status vectors",
         place="Definition 2 with Lemmas 2 and 3",
         says="Definition 2 asks the bound of any two status vectors; PS meets it, and so does PE's empty answer.",
         latex=r"\Pr[M_1(z)=j]\le e^{\varepsilon_1}\Pr[M_1(z')=j]\quad\forall z,z'\in\{0,1\}^d",
@@ -93,6 +94,7 @@ def ties() -> Claim:
     four = {size: encoding_law(top(size, 4))[NONE] for size in (1, 3)}
     return Claim(
         id="FS-TIES",
+        name="ties among top-k magnitudes",
         place="Algorithms 3 and 4, line 2, with Lemmas 2 and 3",
         says="With z_j = 1 where |r_j| is among the top-k magnitudes, PE's empty answer is equally likely for all inputs and "
         "PS is epsilon_1-LDP.",
@@ -142,6 +144,7 @@ def proportional_to_the_gradient() -> Claim:
     law = ranking_law((1, 2), t)
     return Claim(
         id="FS-EXPprop",
+        name="selection odds by magnitude",
         place="Section 1, on private top-1 selection",
         says="The exponential mechanism returns a dimension with a probability proportional to its absolute gradient.",
         latex=r"\frac{\Pr[2]}{\Pr[1]}=\frac ba",
@@ -173,6 +176,7 @@ def lemma_1() -> Claim:
     rank, rank_prime = (Variable(name, 1, dims, integer=True) for name in ("z", "z_prime"))
     return Claim(
         id="FS-L1",
+        name="privacy of exponential selection",
         place="Lemma 1",
         says="EXP is epsilon_1-LDP.",
         latex=r"\frac{\Pr[j\mid z]}{\Pr[j\mid z']}=e^{\varepsilon_1\frac{z_j-z'_j}{d-1}}\le e^{\varepsilon_1}",
@@ -210,6 +214,7 @@ def lemma_1_all_vectors() -> Claim:
     worst = t * (1 + (dims - 1) * t) / (t + dims - 1)
     return Claim(
         id="FS-L1lit",
+        name="privacy under tied ranks",
         place="Lemma 1, its proof: possible ranking vectors, read of all of {1, ..., d}^d (of rankings without ties: FS-L1)",
         says="EXP is epsilon_1-LDP for any two vectors in {1, ..., d}^d, tied ranks included.",
         parts=(
@@ -239,6 +244,7 @@ def one_dimension() -> Claim:
     any_d = Variable("d", 1, oo, integer=True)
     return Claim(
         id="FS-L1d1",
+        name="selection from one dimension",
         place="Section 4.1, EXP, and Algorithm 2, lines 1 and 5",
         says="EXP is defined for every number d of dimensions (the paper names no least one).",
         parts=(less(0, any_d - 1, "the exponent epsilon_1 z_j/(d-1) divides by more than 0"),),
@@ -251,6 +257,7 @@ def lemma_3() -> Claim:
     hit = t * k / (d - k + t * k)
     return Claim(
         id="FS-L3",
+        name="privacy of perturbed sampling",
         place="Lemma 3",
         says="PS is epsilon_1-LDP.",
         latex=r"\frac{p/k}{(1-p)/(d-k)}=e^{\varepsilon_1},\quad p=\frac{e^{\varepsilon_1}k}{d-k+e^{\varepsilon_1}k}",
@@ -280,6 +287,7 @@ def sampling_is_best() -> Claim:
 
     return Claim(
         id="FS-PSopt",
+        name="optimality of perturbed sampling",
         place="Section 4.1, PS beside PE",
         says="No selection that treats all indices alike and has the ratio rho gives a top-k index more than PS does at rho; "
         "PE, which sometimes answers nothing, gives less.",
@@ -300,6 +308,7 @@ def exp_is_worse() -> Claim:
     base = exp(Rational(4, 99))
     return Claim(
         id="FS-EXPtop",
+        name="chance of the largest coordinate",
         place="Section 5.2 (PE and PS perform better than EXP)",
         says="EXP finds the largest coordinate less often than PS with k = 1 (the part of the statement that can be "
         "computed; accuracies cannot).",
@@ -330,6 +339,7 @@ def approaching_top_one() -> Claim:
     exp_two = ranking_law((1, 2), t)[1]
     return Claim(
         id="FS-NPK",
+        name="selections as epsilon grows",
         place="Section 5.2, against the baseline NP-K with k = 1",
         says="With a larger epsilon_1, EXP, PE and PS approach the top-1 choice of NP-K (read of which coordinate is "
         "selected; accuracies cannot be recomputed).",

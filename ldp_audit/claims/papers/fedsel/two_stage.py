@@ -82,6 +82,7 @@ def definition_3() -> Claim:
     unbounded = value_stage.at({x: anywhere})
     return Claim(
         id="FS-D3",
+        name="privacy of a value perturbation",
         place="Definition 3, with Section 3.3",
         says="The value perturbation is epsilon_2-LDP if the bound holds for any two numeric values, of the mechanism's input range.",
         latex=r"\Pr[M_2(v_j)=v_j^*]\le e^{\varepsilon_2}\Pr[M_2(v'_j)=v_j^*]",
@@ -108,6 +109,7 @@ def no_clip_in_the_pseudocode() -> Claim:
     within = certain.subs(anywhere, Variable("x", -reach, reach))
     return Claim(
         id="FS-CLIP",
+        name="clipping of the selected value",
         place="Algorithm 1, lines 15 to 18, with Section 3.3",
         says="The report of the selected value is epsilon_2-LDP (here: Duchi's mechanism).",
         parts=(
@@ -152,6 +154,7 @@ def theorem_3_1() -> Claim:
     law, law_prime = (sampling_law(z, 1) for z in ((1, 0), (0, 1)))
     return Claim(
         id="FS-T31",
+        name="privacy of the two stages",
         place="Theorem 3.1",
         says="A selection that is epsilon_1-LDP and then a value perturbation that is epsilon_2-LDP are together "
         "(epsilon_1 + epsilon_2)-LDP.",
@@ -192,8 +195,10 @@ def theorem_3_1_with_encoding() -> Claim:
     joint, joint_prime = law[0] * top_plus, law_prime[0] * low_plus
     return Claim(
         id="FS-T31pe",
+        name="two stages, perturbed encoding",
         place="Section 1, contributions, and Table 2, for the PE variants",
         says="The framework with PE as the selection is (epsilon_1 + epsilon_2)-LDP for any local vector.",
+        latex=r"\frac{\Pr[v^*\mid v]}{\Pr[v^*\mid v']}\le e^{\varepsilon_1+\varepsilon_2}",
         parts=(at_most(joint, t * t_2 * joint_prime, "PE and Duchi, d = 2, k = 1: v = (1, 0) against (-1, 2), j = 1"),),
         kindest=Reading(
             "Of vectors whose values all lie in [-1, 1] and have no ties, so that nothing is clipped and exactly k are marked.",
@@ -202,7 +207,9 @@ def theorem_3_1_with_encoding() -> Claim:
         corrected=Correction(
             "PE's exact epsilon must be counted (FS-L2). At e^epsilon_1 = 3, e^epsilon_2 = 2: 42/5 instead of 6, and already "
             "168/25 = 6.72 between inputs in {-1, -1/2, 1/2, 1}^2.",
-            parts=(
+            r"e^{\varepsilon_1}=3,\ e^{\varepsilon_2}=2:\quad\frac{\Pr[v^*\mid v]}{\Pr[v^*\mid v']}=\tfrac{42}5>6,\qquad"
+            r"\tfrac{168}{25}=6.72>6\ \text{for}\ v,v'\in\{-1,-\tfrac12,\tfrac12,1\}^2",
+            (
                 equal(
                     joint, t * (2 * t + 1) / (t + 2) * t_2 * joint_prime, "d = 2, k = 1: t (2t + 1)/(t + 2) times t_2"
                 ),
@@ -230,6 +237,7 @@ def all_epochs() -> Claim:
     new = Variable("P", 0, one * Variable("Q_2", 0, 1))
     return Claim(
         id="FS-EPOCH",
+        name="budget split over the epochs",
         place="Algorithm 1, line 3",
         says="E epochs that are epsilon'-LDP each, with epsilon' = epsilon/E, spend epsilon in all.",
         latex=r"\varepsilon'=\varepsilon/E\implies\sum_{e=1}^{E}\varepsilon'=\varepsilon",
@@ -260,6 +268,7 @@ def table_2() -> Claim:
     first = mu * per_epoch
     return Claim(
         id="FS-MUB",
+        name="budget split of the two stages",
         place="Table 2 and Algorithm 1, line 3",
         says="epsilon_1 = mu epsilon' and epsilon_2 = epsilon' - epsilon_1 are budgets that add up to epsilon'.",
         latex=r"\varepsilon_1+\varepsilon_2=\varepsilon'",
@@ -278,6 +287,7 @@ def whole_vector() -> Claim:
     prime = value_stage.twin()
     return Claim(
         id="FS-LDPV",
+        name="privacy of the whole gradient",
         place="Section 6",
         says="LDP makes the whole gradient vector indistinguishable, not only a single value.",
         latex=r"\Pr[(j,v_j^*)\mid v]\le e^{\varepsilon_1+\varepsilon_2}\Pr[(j,v_j^*)\mid v']\quad\forall v,v'",

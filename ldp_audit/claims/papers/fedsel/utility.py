@@ -51,6 +51,7 @@ def equation_2() -> Claim:
     at = {t: 3, chance: Rational(1, 8), x: 1}
     return Claim(
         id="FS-E2",
+        name="variance of a sparse coordinate",
         place="Appendix A, eq. (2)",
         says="The variance of one coordinate of the sparse report is p E[zeta^2] - s^2 (here: Duchi's mechanism).",
         latex=r"\mathrm{Var}[s^*_{ij}]=p_{ij}\mathbb E[\zeta^2]-(s_{ij})^2",
@@ -79,6 +80,7 @@ def noise_around_the_sparse_vector() -> Claim:
     direct = chance * sum(atom.probability * (atom.output - x) ** 2 for atom in duchi.atoms)
     return Claim(
         id="FS-E2noise",
+        name="noise around the sparse vector",
         place="Appendix A, eq. (1), what Bernstein's inequality needs of eq. (2)",
         says="The noise around the sparse vector has a second moment of at most p E[zeta^2].",
         latex=r"\mathbb E[(s^*-s_{\text{sparse}})^2]=p(\mathbb E[\zeta^2]-s^2)\le p\,\mathbb E[\zeta^2]",
@@ -100,6 +102,7 @@ def selection_probability() -> Claim:
     weights = Variable("M", dims - 1, oo)
     return Claim(
         id="FS-PIJ",
+        name="order of selection probability",
         place="Appendix A, after eq. (2)",
         says="For EXP, PE and PS the probability p_ij that a dimension is selected is O(1/d).",
         latex=r"p_{ij}=O(1/d)",
@@ -134,6 +137,7 @@ def noise_of_one_value() -> Claim:
     reach, reach_small = 2 * s / (s - 1), 2 * s_small / (s_small - 1)
     return Claim(
         id="FS-ZETA",
+        name="order of one value's noise",
         place="Appendix A, before eq. (1) and eq. (2)",
         says="E[zeta^2] = O(1/epsilon_2^2) and |s* - s| = O(1/epsilon_2) (here: Duchi's mechanism and PM).",
         latex=r"\mathbb E[\zeta^2]=O(\varepsilon_2^{-2}),\qquad|s^*-s|=O(\varepsilon_2^{-1})",
@@ -178,6 +182,7 @@ def theorem_4_1() -> Claim:
     at_one = (A - 1).subs(t, exp(1))
     return Claim(
         id="FS-T41",
+        name="error of the server's mean",
         place="Theorem 4.1",
         says="With probability 1 - beta the server's mean is within O(sqrt(log(d/beta))/(epsilon_2 sqrt(m d))) of the mean of "
         "the sparse vectors, in every coordinate, for every m and d.",
@@ -248,6 +253,7 @@ def acceptable_batch() -> Claim:
     ours, rule = log_size / (dims * epsilon**2), dims * log_size / epsilon**2
     return Claim(
         id="FS-BATCH",
+        name="acceptable batch size",
         place="Section 4.2 and Table 1, the batch size of 'our solution'; Section 5.3",
         says="A batch of order log d/(d epsilon_2^2) is acceptable, as Section 5.3's rule epsilon_2 = Omega(sqrt(d log d/m)) asks.",
         latex=r"|m|=\Omega\Bigl(\frac{\log d}{d\,\varepsilon_2^2}\Bigr)",
@@ -295,6 +301,7 @@ def table_1() -> Claim:
     )
     return Claim(
         id="FS-TAB1",
+        name="batch sizes from noise bounds",
         place="Table 1",
         says="In each row the lower bound of the batch size is the noise column, set to 1 and solved for m.",
         latex=r"\frac{E\sqrt{d\log d}}{\varepsilon\sqrt m}=1\iff m=\frac{E^2d\log d}{\varepsilon^2}",

@@ -5,7 +5,6 @@ Three conversions of the paper were compared. Two agree throughout; the deviatin
 `floating_point.py` and `float_noise.py` are not the paper's claims: they settle what the programs guarantee.
 """
 
-from ldp_audit.accounting.figure import Figure
 from ldp_audit.claims.claim import Paper
 from ldp_audit.claims.papers.ldp_fl import (
     adaptive_range,
@@ -19,6 +18,7 @@ from ldp_audit.claims.papers.ldp_fl import (
     timing,
     utility,
 )
+from ldp_audit.figure import Figure
 
 
 def _figures() -> list[Figure]:

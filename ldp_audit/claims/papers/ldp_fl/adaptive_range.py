@@ -40,6 +40,7 @@ def corollary_1() -> Claim:
     low, high = (A**2 - 1) * radii / n**2, A**2 * radii / n**2
     return Claim(
         id="LF-C1",
+        name="variance with per-client ranges",
         place="Corollary 1 (as the web conversion and the second scan have it)",
         says="With own radii r_u the variance of the mean lies between (A^2 - 1) sum r_u^2/n^2 and A^2 sum r_u^2/n^2.",
         latex=r"\frac{(A^2-1)\sum_u r_u^2}{n^2}\le\mathrm{Var}[\overline{M(w)}]\le\frac{A^2\sum_u r_u^2}{n^2}",
@@ -69,6 +70,7 @@ def corollary_1() -> Claim:
 def corollary_1_damaged_upper() -> Claim:
     return Claim(
         id="LF-C1ocrU",
+        name="damaged upper variance bound",
         place="Corollary 1 as the first scan prints it (the other two conversions differ): the upper bound",
         says="The variance of the mean is at most (A^2 - 1) sum r_u^2/n^2.",
         latex=r"\mathrm{Var}[\overline{M(w)}]\le\frac{A^2\sum_u r_u^2}{n^2}-\frac{\sum_u r_u^2}{n^2}",
@@ -87,6 +89,7 @@ def corollary_1_damaged_lower() -> Claim:
     at_end = m.at({w: c + r}).variance()
     return Claim(
         id="LF-C1ocrL",
+        name="damaged lower variance bound",
         place="Corollary 1 as the first scan prints it (the other two conversions differ): the lower bound",
         says="The variance of the mean is at least sum r_u^2/n^2.",
         latex=r"\frac{\sum_u r_u^2}{n^2}\le\mathrm{Var}[\overline{M(w)}]",
@@ -108,6 +111,7 @@ def bias_with_own_ranges() -> Claim:
     other = second.at({r: Variable("r_2", 0, oo, open="left"), c: Variable("c_2", -oo, oo)})
     return Claim(
         id="LF-RBIAS",
+        name="bias with per-client ranges",
         place="Section 4, adaptive range setting",
         says="With own c and r for each client the bias of the estimated mean is still 0.",
         latex=r"\mathbb E[\overline{M(w)}]=\bar w",
@@ -133,8 +137,10 @@ def client_chosen_range() -> Claim:
     other = SymbolicChannel("eq. (2) with the client's own c and r", inputs=(c, r, w), atoms=list(m.atoms)).twin()
     return Claim(
         id="LF-RANGE",
+        name="privacy with self-chosen ranges",
         place="Section 4, adaptive range setting",
         says="Clients may choose their own c and r, for each weight and round; LDP still holds, as noise is added to each weight.",
+        latex=r"\Pr[M_{c,r}(w)=y]\le e^{\varepsilon}\,\Pr[M_{c',r'}(w')=y]",
         parts=(
             equal(
                 upper,
@@ -172,6 +178,7 @@ def client_chosen_range_links() -> Claim:
     apart = Variable("r_2", r, oo, open="left")
     return Claim(
         id="LF-RLINK",
+        name="linkage by a client's range",
         place="Section 4, adaptive range setting together with parameter shuffling",
         says="The cloud cannot link different reports of one client, in the adaptive range setting either.",
         parts=(equal(r * A, r_2 * A, "the reports of any two clients, of radii r and r_2, lie equally far from c"),),
@@ -201,6 +208,7 @@ def range_of_own_weights() -> Claim:
     own = SymbolicChannel("the least weight of a layer, in the layer's own range", (a, b), atoms)
     return Claim(
         id="LF-RANGE2",
+        name="privacy with per-layer ranges",
         place="Section 5: c and r are set adaptively by the weight range of each layer",
         says="Setting c and r by the range of a layer's weights keeps the guarantee.",
         parts=_from_another_range(
@@ -235,6 +243,7 @@ def post_processing() -> Claim:
     share = Variable("s", 0, 1)
     return Claim(
         id="LF-POST",
+        name="post-processing by the server",
         place="Algorithm 1, line 13",
         says="The server's update of C and R from the reports costs no privacy.",
         latex=r"P(y)\le tQ(y)\ \forall y\implies P(f^{-1}(z))\le tQ(f^{-1}(z))",
@@ -254,6 +263,7 @@ def range_feedback() -> Claim:
     tail = 2 * sum(binomial(100, k) for k in range(63, 101)) / Rational(2) ** 100
     return Claim(
         id="LF-RFEED",
+        name="range updates from the reports",
         place="Section 3.1.1, adaptive range, third step, with Algorithm 1, lines 12 to 14",
         says="Ranges that the cloud calculates from the weights that it received make the setting adaptive.",
         latex=r"R_{l+1}=f(W_l)",

@@ -65,6 +65,7 @@ def central_at_the_papers_sizes() -> tuple[Statement, ...]:
 def central_epsilon() -> Claim:
     return Claim(
         id="LF-SHUF",
+        name="central epsilon after shuffling",
         place="Section 4, parameter shuffling, at the sizes of Section 5.2",
         says="As anonymous reports cannot be linked, the central guarantee of all that a client sends is its epsilon for "
         "each weight: at delta = 10^-5, 1 for 100 clients, 4 for 200 and 10 for 500.",
@@ -112,6 +113,7 @@ def unlinkable_reports() -> Claim:
     settings = ((10**3, "0.566"), (10**5, "0.073"), (10**6, "0.023"))
     return Claim(
         id="LF-ERL",
+        name="amplification by shuffling",
         place="Section 3.1.2, on Bittau et al. and Erlingsson et al.",
         says="Anonymous reports that cannot be linked can have a greatly improved overall guarantee (shown by earlier works).",
         latex=r"\delta_{\text{central}}(\varepsilon')\le10^{-6},\quad\varepsilon'<\varepsilon=1",

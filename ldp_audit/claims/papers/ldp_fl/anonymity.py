@@ -33,6 +33,7 @@ def signal() -> Claim:
     centers = high * (1 - high) + (several - 1) * middle * (1 - middle)
     return Claim(
         id="LF-SIGNAL",
+        name="signal of one anonymous count",
         place="Section 4, parameter shuffling (our quantification)",
         says="One anonymous count tells the two ends of one client's range apart with the squared signal (t-1)^2/(n t) if all "
         "clients are at the ends, and never with less than 4 (t-1)^2/((t+1)^2 n): it falls like 1/n, so T d counts need n to "
@@ -60,6 +61,7 @@ def clientsneeded() -> Claim:
     counts = Integer(10) ** 5
     return Claim(
         id="LF-NEED",
+        name="clients needed for shuffling",
         place="Section 4, parameter shuffling (our quantification)",
         says="For a total of (1, 10^-5) at T d = 10^5 counts, shuffling takes n = T d (t-1)^2/(t mu^2) clients with mu = 0.26805 "
         "in the normal limit: 1.51 million at epsilon = 1 and 30.7 billion at epsilon = 10 a report. LDP-FL has 100 to 500.",
@@ -124,6 +126,7 @@ def client_found() -> Claim:
         ]
     return Claim(
         id="LF-FOUND",
+        name="attack at the paper's settings",
         place="Section 4, parameter shuffling, at the sizes of Section 5.2 (our test of it)",
         says="At LDP-FL's own clients, rounds and epsilon, adding up the anonymous reports tells the two ends of one client's "
         f"range apart with an advantage of at least 0.99 from d = {FEW} weights on, whatever the others' weights are; from "
@@ -142,6 +145,7 @@ def membership() -> Claim:
     pairs = {d: best_advantage(d) for d in (1, 2, 3, 4)}
     return Claim(
         id="LF-MEMBER",
+        name="likelihood-ratio test on counts",
         place="Section 4, parameter shuffling (our test of it)",
         says="If epsilon-LDP for each weight were sufficient, no test could tell what a client sent with an advantage above "
         "(t-1)/(t+1) = 1/2 at t = 3. Of two clients' anonymous counts the likelihood-ratio test has 3/8, 15/32, 531/1024 and "

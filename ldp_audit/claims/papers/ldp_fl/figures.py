@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ldp_audit.accounting.figure import Figure, Panel, Series, Style
 from ldp_audit.accounting.membership_simulation import membership_figure
 from ldp_audit.claims.language.rounding import nearest
 from ldp_audit.claims.papers.ldp_fl.float_program import DTYPES, implemented_epsilon
+from ldp_audit.figure import Figure, Panel, Series, Style
 from ldp_audit.mechanisms.two_point import TwoPoint
 
 _CLIENTS = 100

@@ -83,7 +83,7 @@ def laplace_53() -> Claim:
 
 
 def _laplace(
-    name: str,
+    key: str,
     dtype: str,
     *,
     share: str,
@@ -99,7 +99,8 @@ def _laplace(
     word = Variable("j", 1, 2**bits - 1, integer=True)
     report = laplace_report(0, Rational(3, 8) * 2**bits, bits)
     return Claim(
-        id=name,
+        id=key,
+        name=f"Laplace noise in {dtype}",
         place=f"textbook Laplace noise of scale 1, in {dtype}",
         says=f"x + Laplace noise by the inverse distribution function, computed in {dtype}, is epsilon-DP for some epsilon, every "
         "report of x = 0 being a report of x = 1 too; or it is at least (epsilon, delta)-DP for some epsilon and a delta below "
@@ -148,6 +149,7 @@ def piecewise() -> Claim:
     right = Variable("a", one.turn, one.outside)
     return Claim(
         id="FP-PM",
+        name="piecewise mechanism in float32",
         place="the piecewise mechanism of Wang et al. in float32, epsilon = 1/2",
         says="The piecewise mechanism, computed in float32, is epsilon-LDP for some epsilon: what x = 0 reports from its inner "
         "interval, x = 1 reports from its own or from outside it.",
@@ -207,6 +209,7 @@ def gaussian() -> Claim:
     low, high = Variable("z", -_FAR, -Rational(3, 2)), Variable("z", -Rational(1, 2), _FAR)
     return Claim(
         id="FP-GAUSS",
+        name="Gaussian noise in float32",
         place="x + noise in float32, by Box and Muller's method or any other",
         says="As in real numbers, whatever x = 0 reports x = 1 can report too, with another noise.",
         latex=r"y=\mathrm{fl}(x+z),\quad z=\mathrm{fl}(\sqrt{\mathrm{fl}(-2\,\mathrm{fl}(\ln(1-u)))}),\ v=0",

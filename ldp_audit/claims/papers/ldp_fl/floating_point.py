@@ -43,6 +43,7 @@ def float32() -> Claim:
     safe = next_whole(first.words / (exp(first.epsilon) + 1))
     return Claim(
         id="FP-32",
+        name="two-point report in float32",
         place="eq. (2) as a float32 program, w = c +- r, c = 0",
         says="Eq. (2), computed in float32 and compared with a float32 from torch.rand, is epsilon-LDP.",
         latex=r"2^{24}-N(c-r)\le e^{\varepsilon}\bigl(2^{24}-N(c+r)\bigr),\quad N(w)=\lceil 2^{24}\,p(w)\rceil",
@@ -74,6 +75,7 @@ def centre() -> Claim:
     up = rounded(rounded(one + radius, 24) - one, 24) / radius
     return Claim(
         id="FP-CENTRE",
+        name="off-centre range in float32",
         place="eq. (2) as a float32 program, c = 1, r = 0.001",
         says="The same with a center that is not 0, such as a normalisation layer's weight: c = 1 and r = 0.001.",
         parts=(_private(first, "epsilon = 10.661744: Pr[-] at fl(c - r) and at fl(c + r)"),),
@@ -108,6 +110,7 @@ def float64() -> Claim:
     twenty, thirty_six = (FloatProgram(53, exactly(epsilon)) for epsilon in ("20", "36"))
     return Claim(
         id="FP-53",
+        name="two-point report in float64",
         place="eq. (2) as a float64 program, c = 0, r = 1",
         says="Eq. (2), computed in float64 and compared with a float64 uniform of 53 bits, is epsilon-LDP.",
         parts=(_private(first, "epsilon = 36.73680058509604: Pr[-] at c - r and at c + r"),),
@@ -143,6 +146,7 @@ def dtypes() -> Claim:
         ]
     return Claim(
         id="FP-DTYPE",
+        name="first infinite epsilon by dtype",
         place="eq. (2) as a program in bfloat16, half, float32, float64; c = 0, r = 1",
         says="Computed operation by operation, epsilon is first infinite at ln(2^b - 1/2), and always from ln(2^(b+1) - 1) on: "
         "bfloat16 5.5432 and 6.2364, half 7.6244 and 8.3175, float32 16.6355 and 17.3287, float64 36.7368 and 37.4299.",

@@ -35,6 +35,7 @@ def definition_1() -> Claim:
 
     return Claim(
         id="DEF-POINT",
+        name="definition of local privacy",
         place="Definition 1",
         says="A mechanism is epsilon-LDP if Pr[M(x) = Y] <= e^epsilon Pr[M(x') = Y] for all inputs and every output Y. (Read "
         "of discrete outputs, as all of LDP-FL's are: the bound then holds of every set of outputs, which is what LDP means.)",
@@ -60,6 +61,7 @@ def smaller_is_stronger() -> Claim:
     p = Variable("P", 0, t * q)
     return Claim(
         id="LF-DEF2",
+        name="strength of a smaller epsilon",
         place="Definition 1, the sentence after it",
         says="A smaller epsilon is a stronger guarantee.",
         latex=r"P\le e^{\varepsilon}Q\ \text{and}\ \varepsilon\le\varepsilon_2\implies P\le e^{\varepsilon_2}Q",
@@ -70,6 +72,7 @@ def smaller_is_stronger() -> Claim:
 def probabilities_sum_to_one() -> Claim:
     return Claim(
         id="LF-EQ2a",
+        name="sum of the two probabilities",
         place="Section 3.1.1, eq. (2)",
         says="The two probabilities of eq. (2) sum to 1.",
         latex=r"\Pr[w^*=c+rA]+\Pr[w^*=c-rA]=1",
@@ -83,6 +86,7 @@ def generalises_duchi() -> Claim:
     duchi = m.at({**at_unit, w: x})
     return Claim(
         id="LF-EQ2b",
+        name="Duchi's law as a special case",
         place="Section 3.1.1, before eq. (2)",
         says="Eq. (2) generalises the mechanism of Duchi et al.: c = 0, r = 1 gives it back.",
         latex=r"\Pr[+]=\tfrac12+\frac{w}{2}\cdot\frac{e^{\varepsilon}-1}{e^{\varepsilon}+1},\quad w^*=\pm\frac{e^{\varepsilon}+1}{e^{\varepsilon}-1}",
@@ -100,6 +104,7 @@ def are_probabilities() -> Claim:
     beyond = Variable("w", c + r * A, oo, open="left")
     return Claim(
         id="LF-EQ2c",
+        name="range of the two probabilities",
         place="Section 3.1.1, eq. (2)",
         says="The two numbers of eq. (2) are probabilities, for w in [c - r, c + r], which the sentence before it assumes.",
         latex=r"0\le\Pr[w^*=c\pm rA]\le 1",
@@ -130,6 +135,7 @@ def no_clip_in_the_pseudocode() -> Claim:
     high, low = m.at({w: c + rho * r}).atoms[0].probability, m.at({w: c - rho * r}).atoms[0].probability
     return Claim(
         id="LF-CLIP",
+        name="clipping before perturbation",
         place="Algorithm 2, with Sections 3.1.1 and 5",
         says="The weights that Algorithm 2 perturbs lie in [c - r, c + r]: they are clipped first.",
         latex=r"u\sim\mathrm{Bernoulli}\Bigl(\frac{(w-c)(e^{\varepsilon}-1)+r(e^{\varepsilon}+1)}{2r(e^{\varepsilon}+1)}\Bigr)",
@@ -166,6 +172,7 @@ def wider_range_noisier() -> Claim:
     r2 = Variable("r_2", r, oo)
     return Claim(
         id="LF-RVAR",
+        name="variance as the range widens",
         place="Section 3.1.1, after eq. (2)",
         says="A larger r means a wider range of reports and a larger variance.",
         latex=r"\frac{\partial}{\partial r}\mathrm{Var}[M(w)]=2rA^2>0",
@@ -187,6 +194,7 @@ def size_of_the_crowd() -> Claim:
     pair = m.at({w: higher}).atoms[0].probability / m_prime.atoms[0].probability
     return Claim(
         id="LF-CROWD",
+        name="effect of the range on privacy",
         place="Section 4, after Theorem 1",
         says="Both epsilon and r affect the privacy level: epsilon says how well a value is hidden in a crowd whose size r "
         "determines.",
@@ -213,6 +221,7 @@ def theorem_1() -> Claim:
     high, low = m.at({w: c + r}), m.at({w: c - r})
     return Claim(
         id="LF-T1",
+        name="privacy of one perturbed weight",
         place="Theorem 1 and eq. (3)",
         says="Eq. (2) is epsilon-LDP on [c - r, c + r]; the proof's 'the above still holds' covers the lower report too.",
         latex=r"\frac{\Pr[M(w)=w^*]}{\Pr[M(w')=w^*]}\le e^{\varepsilon}",

@@ -38,6 +38,7 @@ def composition() -> Claim:
     p1, p2 = Variable("P_1", 0, t1 * q1), Variable("P_2", 0, t2 * q2)
     return Claim(
         id="LF-COMP",
+        name="sequential composition",
         place="Section 3.1.2, first paragraph",
         says="Mechanisms that are epsilon_1- and epsilon_2-LDP together spend epsilon_1 + epsilon_2.",
         latex=r"P_1P_2\le e^{\varepsilon_1+\varepsilon_2}Q_1Q_2",
@@ -66,6 +67,7 @@ def without_shuffling() -> Claim:
     )
     return Claim(
         id="LF-SEQ",
+        name="budget without shuffling",
         place="Section 4, parameter shuffling",
         says="Without parameter shuffling the budget grows to T d epsilon (T rounds, d weights).",
         latex=r"\varepsilon_{\text{total}}=Td\,\varepsilon",
@@ -90,6 +92,7 @@ def model_shuffling() -> Claim:
     others = Variable("B_0", 0, 1, open="left")
     return Claim(
         id="LF-MODEL",
+        name="budget under model shuffling",
         place="Section 4, parameter shuffling",
         says="Model shuffling reduces the budget from T d epsilon to d epsilon.",
         latex=r"\varepsilon_{\text{total}}=d\,\varepsilon",
@@ -130,8 +133,10 @@ def enough_per_weight() -> Claim:
     laws = [{outcome: mass.subs(at_three) for outcome, mass in law.items()} for law in (first, second)]
     return Claim(
         id="LF-UNLINK",
+        name="sufficiency of per-weight LDP",
         place="Section 4, parameter shuffling",
         says="As reports cannot be linked, it is sufficient to protect epsilon-LDP for each weight.",
+        latex=r"\varepsilon_{\text{total}}\le\varepsilon",
         parts=(
             at_most(
                 hockey_stick(laws[0], laws[1], 3),
@@ -164,8 +169,10 @@ def curse_of_dimensionality() -> Claim:
     two = counts(low, others=1, reports=2), counts(high, others=1, reports=2)
     return Claim(
         id="LF-CURSE",
+        name="privacy cost of dimensionality",
         place="Abstract and Section 3.1.2",
         says="Parameter shuffling bypasses the curse of dimensionality: the privacy spent does not grow with d.",
+        latex=r"\varepsilon_{\text{total}}(d)\le\varepsilon_{\text{total}}(1)",
         parts=(
             at_most(
                 two[0][0, 0] / two[1][0, 0],
@@ -175,7 +182,8 @@ def curse_of_dimensionality() -> Claim:
         ),
         corrected=Correction(
             "Pure epsilon grows like T d; at a delta > 0 the cost of the counts grows like sqrt(T d) at best.",
-            parts=(
+            r"\varepsilon_{\text{total}}=\Theta(Td)\ \ (\delta=0),\qquad\varepsilon_{\text{total}}=\Omega(\sqrt{Td})\ \ (\delta>0)",
+            (
                 equal(one[0][0,] / one[1][0,], t, "one weight: the ratio is t"),
                 equal(two[0][0, 0] / two[1][0, 0], t**2, "two weights: t^2"),
             ),
@@ -191,6 +199,7 @@ def amplification_domain() -> Claim:
     settings = ((100, 1), (200, 4), (500, 10))
     return Claim(
         id="LF-AMPdom",
+        name="scope of amplification theorems",
         place="Sections 3.1.2 and 4, with the works cited (our question: the paper does not say that they apply at its settings)",
         says="Amplification by shuffling is proved at the paper's settings: (n, epsilon) = (100, 1), (200, 4), (500, 10), by Erlingsson "
         "et al. (2019), which it cites, or by the later and wider theorem of Feldman et al. (2021).",
@@ -227,6 +236,7 @@ def anonymity() -> Claim:
     k = Variable("k", 1, n, integer=True)
     return Claim(
         id="LF-ANON",
+        name="anonymity among all clients",
         place="Section 3, cloud update, with Algorithm 1, lines 6 and 14",
         says="Clients remain anonymous to the cloud: a report may be any of the n clients'. (An assumption, by the paper's own word.)",
         latex=r"\Pr[\text{the cloud names the sender}]=\tfrac1n",
@@ -253,6 +263,7 @@ def whole_vector_comparison() -> Claim:
     large = Variable("d", 501, oo, integer=True)
     return Claim(
         id="LF-CMP",
+        name="budget against Bhowmick et al.",
         place="Sections 5.2 and 6",
         says="LDP-FL's epsilon = 1 is a smaller budget than the 500 and 5000 of Bhowmick et al.",
         latex=r"1\le 500",
@@ -271,8 +282,10 @@ def total_budget() -> Claim:
     runs = (("MNIST", 10, 1), ("FMNIST", 15, 4), ("CIFAR-10", 15, 10))
     return Claim(
         id="LF-EPSTOT",
+        name="total budget of the experiments",
         place="Abstract, with the rounds of Section 5.2",
         says="The privacy budgets are 1 (MNIST), 4 (FMNIST) and 10 (CIFAR-10).",
+        latex=r"\varepsilon_{\text{total}}=1\ \text{(MNIST)},\quad4\ \text{(FMNIST)},\quad10\ \text{(CIFAR-10)}",
         parts=tuple(
             at_most(rounds * d * eps, eps, f"{name}: T d epsilon is at most {eps}") for name, rounds, eps in runs
         ),
@@ -297,6 +310,7 @@ def noise_free_limit() -> Claim:
     at_5, at_10 = (A.subs({t: exp(number)}) for number in (5, 10))
     return Claim(
         id="LF-EPSINF",
+        name="variance as epsilon grows",
         place="Sections 5.1 to 5.3 (our question: the paper says it of more clients, not of a larger epsilon)",
         says="A larger epsilon brings the result as near to the noise-free one as is wished.",
         latex=r"\lim_{\varepsilon\to\infty}\mathrm{Var}[M(w)]=0",

@@ -48,6 +48,7 @@ def _rational(mass: Fraction) -> Expr:
 def delays_unlink() -> Claim:
     return Claim(
         id="LF-TIMElink",
+        name="linkage by response times",
         place="Algorithm 3 and Section 3.1.2",
         says="With delays drawn from U(0, T) over the same period of time, the cloud cannot associate the reports of one client by "
         "their times.",
@@ -83,6 +84,7 @@ def exposed_by_an_offset() -> Claim:
     three = sum(binomial(3, j) * q**j * (1 - q) ** (3 - j) for j in (2, 3))
     return Claim(
         id="LF-TIMEcont",
+        name="exposure by a start offset",
         place="Algorithm 3 (our quantification)",
         says="With a start offset D a report falls where only its client's can with probability q = D/T; the chance that two or "
         "more of d reports do is 1 - (1-q)^d - d q (1-q)^(d-1), which is 0.99950 at q = 1/1000, d = 10^4.",
@@ -104,6 +106,7 @@ def waiting_time() -> Claim:
     waiting = slowest - computing - sending
     return Claim(
         id="LF-TIME",
+        name="waiting time before the delay",
         place="Section 3.1.2, heterogeneous delays",
         says="Waiting T_W = T_S - t_LC - t_C before the random delay makes every response time T_S + tau, with T_W >= 0.",
         latex=r"t_{LC}+(T_W+\tau)+t_C=T_S+\tau,\qquad T_W\ge0",
@@ -124,6 +127,7 @@ def waiting_costs_nothing() -> Claim:
     mean_without, mean_waiting = (times(Rational(1, 16), total(*ends)) for ends in (without, waiting))
     return Claim(
         id="LF-TIMEneg",
+        name="cost of the added waiting time",
         place="Section 3.1.2, heterogeneous delays",
         says="Adding T_W has no negative effect, as a round's delay is decided by its slowest client.",
         parts=(
@@ -163,6 +167,7 @@ def small_t() -> Claim:
     offset = Variable("D", 0, span, open="left")
     return Claim(
         id="LF-T0",
+        name="least period of random delays",
         place="Section 3.1.2, last paragraph",
         says="In theory T can be as small as clients and cloud can support; in practice it has a margin for offsets between clients.",
         parts=tuple(
@@ -190,6 +195,7 @@ def median_of_proposals() -> Claim:
     between = Variable("x", low, high)
     return Claim(
         id="LF-MEDIAN",
+        name="robustness of the median",
         place="Section 3.1.2, on how T is agreed",
         says="The median of the clients' proposals for T, unlike their average, resists a single dishonest client.",
         # The median of a, b, x with a <= b is a, x or b if x is below, between or above them.

@@ -44,6 +44,7 @@ def lemma_1() -> Claim:
     mean_of_two = (m.mean() + second.mean()) / 2
     return Claim(
         id="LF-L1",
+        name="bias of the estimated mean",
         place="Lemma 1, eq. (4) and (5)",
         says="The mean of the reports estimates the mean weight without bias.",
         latex=r"\mathbb E[\overline{M(w)}]=\bar w",
@@ -63,6 +64,7 @@ def lemma_1_after_clipping() -> Claim:
     below = Variable("w", -oo, c - r)
     return Claim(
         id="LF-L1clip",
+        name="bias against unclipped weights",
         place="Section 5 (weights are clipped) with Lemma 1, read more strongly than Section 3.1.1 assumes",
         says="The report is unbiased for the weight that training produced, which is clipped before it is perturbed. (Lemma 1 says "
         "it of the clipped weight: LF-L1.)",
@@ -92,6 +94,7 @@ def lemma_1_sampled_clients() -> Claim:
     stated = (r**2 * A**2 - spread_out / clients) / k + (1 - k / clients) * sample_variance / k
     return Claim(
         id="LF-L1samp",
+        name="bias with sampled clients",
         place="Algorithm 1, lines 6 to 11",
         says="The mean over k_l randomly selected clients is unbiased for the mean over all n.",
         latex=r"\mathbb E\Bigl[\tfrac1k\sum_{u\in S}M(w_u)\Bigr]=\bar w",
@@ -135,6 +138,7 @@ def lemma_2() -> Claim:
     left = Variable("w", c - r, c, open="right")
     return Claim(
         id="LF-L2",
+        name="variance of a report",
         place="Lemma 2",
         says="The variance of a report is r^2 ((e^epsilon + 1)/(e^epsilon - 1))^2, for any w.",
         latex=r"\mathrm{Var}[M(w)]=r^2\Bigl(\frac{e^{\varepsilon}+1}{e^{\varepsilon}-1}\Bigr)^2",
@@ -159,6 +163,7 @@ def lemma_2() -> Claim:
 def equation_6() -> Claim:
     return Claim(
         id="LF-E6",
+        name="bound on a report's variance",
         place="Appendix, eq. (6)",
         says="The variance is r^2 A^2 - (w - c)^2, at most r^2 A^2. (So the paper's own proof has an inequality where Lemma 2 has '='.)",
         latex=r"\mathrm{Var}[M(w_u)]=r^2A^2-(w_u-c)^2\le r^2A^2",
@@ -174,6 +179,7 @@ def lemma_3() -> Claim:
     low, high = r**2 * (A**2 - 1) / n, r**2 * A**2 / n
     return Claim(
         id="LF-L3",
+        name="bounds on the mean's variance",
         place="Lemma 3 and eq. (8)",
         says="The variance of the estimated mean lies between r^2 A^2/n - r^2/n and r^2 A^2/n.",
         latex=r"\frac{r^2A^2}{n}-\frac{r^2}{n}\le\mathrm{Var}[\overline{M(w)}]\le\frac{r^2A^2}{n}",
@@ -202,6 +208,7 @@ def equation_7() -> Claim:
     w_2 = second.inputs[0]
     return Claim(
         id="LF-E7",
+        name="exact variance of the mean",
         place="Appendix, eq. (7)",
         says="The variance of the mean is r^2 A^2/n - (1/n^2) sum_u (w_u - c)^2 (the paper prints w for w_u).",
         latex=r"\mathrm{Var}[\overline{M(w)}]=\frac{r^2A^2}{n}-\frac1{n^2}\sum_u(w_u-c)^2",
@@ -228,6 +235,7 @@ def many_clients() -> Claim:
     enough = Variable("n", r**2 * A**2 / v, oo)
     return Claim(
         id="LF-L3n",
+        name="variance with many clients",
         place="Section 4, after Lemma 3",
         says="With enough clients the variance of the mean is low, even for a large r and a small epsilon.",
         latex=r"n\ge r^2A^2/v\implies\mathrm{Var}[\overline{M(w)}]\le v",
@@ -241,6 +249,7 @@ def largest_deviation() -> Claim:
     reach = 2 * r * t / (t - 1)
     return Claim(
         id="LF-E9a",
+        name="largest deviation of a report",
         place="Appendix, before eq. (9)",
         says="A report lies within r A + r = 2 r e^epsilon/(e^epsilon - 1) of its weight.",
         latex=r"|M(w)-w|\le rA+r=\frac{2re^{\varepsilon}}{e^{\varepsilon}-1}",
@@ -271,6 +280,7 @@ def bernstein_chain() -> Claim:
     fourth = n * lam**2 / (2 * r**2 * A**2 + 4 * lam * r * t / (3 * (t - 1)))
     return Claim(
         id="LF-E9b",
+        name="Bernstein bound on the mean",
         place="Appendix, eq. (9), lines 2 to 5",
         says="Bernstein's inequality gives the chain of exponents in eq. (9), with the constants 2 and 4/3.",
         latex=r"\Pr[|\overline{M(w)}-\bar w|\ge\lambda]\le 2\exp\Bigl(-\frac{n\lambda^2}{2r^2A^2+\frac{4\lambda re^{\varepsilon}}{3(e^{\varepsilon}-1)}}\Bigr)",
@@ -287,6 +297,7 @@ def bernstein_chain() -> Claim:
 def order_of_the_exponent() -> Claim:
     return Claim(
         id="LF-E9O",
+        name="order of the Bernstein terms",
         place="Appendix, eq. (9), last line",
         says="2 A^2 = O(epsilon^-2) and 4 e^epsilon/(3 (e^epsilon - 1)) = O(epsilon^-1).",
         latex=r"2A^2=O(\varepsilon^{-2}),\qquad\frac{4e^{\varepsilon}}{3(e^{\varepsilon}-1)}=O(\varepsilon^{-1})",
@@ -349,6 +360,7 @@ def theorem_2() -> Claim:
     one_client = order(r * A, K * r / epsilon, constant=K, label="n = 1, w = c, beta = 1/e: the error is r A surely")
     return Claim(
         id="LF-T2",
+        name="tail bound on the mean's error",
         place="Theorem 2",
         says="With probability at least 1 - beta the error of the mean is below O(r sqrt(-log beta) / (epsilon sqrt n)).",
         latex=r"|\overline{M(w)}-\bar w|<O\Bigl(\frac{r\sqrt{-\log\beta}}{\varepsilon\sqrt n}\Bigr)",
