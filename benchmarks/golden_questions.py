@@ -84,7 +84,7 @@ REPEATED: list[Sample] = [
 SAMPLES_EACH = 50_000
 """Samples of each input in an audit of the zoo, as in its tests; subtle specimens get the default plan."""
 
-NOISES = ("Gaussian(1)", "Laplace(1)", "RandomizedResponse(1)")
+NOISES = ("Gaussian(1, replaced=1)", "Gaussian(1, replaced=2)", "Laplace(1, replaced=1)", "RandomizedResponse(1)")
 
 MECHANISMS = (
     "TwoPoint({})",
@@ -286,8 +286,10 @@ def calibration_and_conversion() -> Questions:
         yield name, lambda t=target, s=sample, e=epsilon, d=delta: _called(calibrate_rounds, _sum(((t, 1),), s), e, d)
     for kind, adjacency in product(("without", "with"), ("replace", "add/remove")):
         sample = partial(calibrate_subsample, kind=kind, adjacency=adjacency)
-        name = f"calibrate_subsample(Gaussian(1), 10000, 0.5, 1e-06), {kind}, {adjacency}"
-        yield name, lambda call=sample: _called(call, load("Gaussian(1)"), 10_000, 0.5, 1e-6)
+        target = "Gaussian(1, replaced=1)"
+        name = f"calibrate_subsample({target}, 10000, 0.5, 1e-06), {kind}, {adjacency}"
+        noise = load(target)
+        yield name, lambda call=sample, noise=noise: _called(call, noise, 10_000, 0.5, 1e-6)
     for what, build, low, high, rises in (
         ("sigma at rate 0.01", lambda sigma: _dp_sgd(0.01, sigma), 0.3, 20.0, False),
         ("rate at sigma 1", lambda rate: _dp_sgd(rate, 1.0), 1e-4, 0.5, True),
@@ -309,7 +311,11 @@ def profiles() -> Questions:
     for observer in ("selects", "sees the result"):
         yield (
             f"10 of 1000 clients, who {observer}",
-            lambda o=observer: _deltas(sampled_clients(load("Laplace(1)"), clients=1000, selected=10, observer=o)),
+            lambda o=observer: _deltas(
+                sampled_clients(
+                    load("Laplace(1, replaced=1)"), clients=1000, selected=10, observer=o, adjacency="replace"
+                )
+            ),
         )
 
 
@@ -322,6 +328,7 @@ def refusals() -> Questions:
         "a negative epsilon": lambda: compose([(Gaussian(1.0), 1)]).delta(-1.0),
         "10**11 Laplaces": lambda: compose([(Laplace(1e6), 10**11)]).epsilon(1e-6),
         "a sampling rate of 2": lambda: subsample(Gaussian(1.0), rate=2.0),
+        "a replaced record of a sum, of unknown size": lambda: subsample(Gaussian(1.0), rate=0.1, adjacency="replace"),
         "11 of 10 records": lambda: subsample(Gaussian(1.0), kind="without", n=10, k=11),
         "shuffled Gaussians": lambda: shuffle(Gaussian(1.0), 1000),
         "shuffled reports of no client": lambda: shuffle(TwoPoint(1.0), 0),

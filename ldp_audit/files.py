@@ -35,10 +35,10 @@ class CannotWriteError(OSError):
 
 
 def write_whole(files: Mapping[Path, str | bytes], *, durable: bool = True) -> None:
-    """Write all of the files, or none of them; their folders are created if necessary.
+    """Write all of the files, or none of them.
 
-    files: texts (UTF-8) or bytes by path.   durable: wait for the disk, so that they survive a power failure.
-    Raises CannotWriteError, with everything unchanged.
+    files: texts (UTF-8) or bytes by path, in existing folders.   durable: wait for the disk, so that they survive a
+        power failure. Raises CannotWriteError, with everything unchanged.
     """
     streams = {place: content for place, content in files.items() if is_stream(place)}
     targets = {place: content for place, content in files.items() if place not in streams}
@@ -50,7 +50,6 @@ def write_whole(files: Mapping[Path, str | bytes], *, durable: bool = True) -> N
         for place, content in {**targets, **marks}.items():
             if place.is_dir() and not place.is_symlink():
                 raise CannotWriteError(errno.EISDIR, "it is a folder")
-            place.parent.mkdir(parents=True, exist_ok=True)
             staged.append((_Temporary(place), place))
             staged[-1][0].write(_bytes(content), durable=durable)
         for place, content in streams.items():
@@ -188,7 +187,7 @@ def _mode(target: Path) -> int:
     """The permissions of a regular file of this user; else those of a new one."""
     with suppress(OSError):
         found = target.lstat()
-        if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+        if stat.S_ISREG(found.st_mode) and found.st_uid == getattr(os, "geteuid", lambda: found.st_uid)():
             return stat.S_IMODE(found.st_mode)
     mask = os.umask(0)
     os.umask(mask)

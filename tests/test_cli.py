@@ -288,3 +288,11 @@ def test_exact_reads_a_channel_and_refuses_what_is_no_mechanism(
 def test_exact_draws_the_curves(tmp_path: Path) -> None:
     assert main(["exact", "TwoPoint(1)", "--plot", str(tmp_path / "curves.svg")]) == 0
     assert (tmp_path / "curves.svg").read_text(encoding="utf-8").startswith("<svg ")
+
+
+def test_a_minus_writes_the_result_alone_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["exact", "TwoPoint(epsilon=1)", "--json", "-"]) == 0
+    caught = capsys.readouterr()
+    assert json.loads(caught.out)["exact_epsilon"] == pytest.approx(1.0)
+    assert "exact epsilon" in caught.err
+    assert not Path("-").exists()

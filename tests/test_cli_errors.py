@@ -23,20 +23,20 @@ from tests.together import together
         (["account"], "a protocol file or name is missing; --list shows the shipped ones"),
         (["account", "no-such"], "'no-such' is neither a file nor a shipped protocol; shipped: fedmd-ldp"),
         (["account", "no-such.toml"], "cannot open no-such.toml"),
-        (["account", "fedsel-adult", "--delta", "2"], "delta must be in (0, 1), got 2.0"),
+        (["account", "fedsel-adult", "--delta", "2"], "--delta must be in (0, 1), got 2.0"),
         (["account", "fedsel-adult", "--delta", "nan"], "delta must be in (0, 1), got nan"),
         (["audit"], "audit needs a TARGET"),
         (["audit", "leaky", "--inputs=-1,1"], "target 'leaky' is none of"),
         (["audit", "tests.nowhere:leaky", "--inputs=-1,1"], "ModuleNotFoundError"),
         (["audit", f"{HERE}:leaky"], "--inputs is needed"),
-        (["audit", f"{HERE}:leaky", "--inputs=1"], "inputs must be two or more"),
+        (["audit", f"{HERE}:leaky", "--inputs=1"], "--inputs must be two or more"),
         (
             ["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--epsilon=-1"],
-            "claimed_epsilon must be a number >= 0, or None, got -1.0",
+            "--epsilon must be a number >= 0, or None, got -1.0",
         ),
-        (["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--delta=2"], "claimed_delta must be in [0, 1), got 2.0"),
-        (["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--confidence=1"], "confidence must be in [0.5, 1), got 1.0"),
-        (["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--workers=0"], "workers must be a whole number >= 1, got 0"),
+        (["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--delta=2"], "--delta must be in [0, 1), got 2.0"),
+        (["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--confidence=1"], "--confidence must be in [0.5, 1), got 1.0"),
+        (["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--workers=0"], "--workers must be a whole number >= 1, got 0"),
         (
             ["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--resume", "no/such/folder/s.json"],
             "cannot write no/such/folder/s.json",
@@ -46,9 +46,9 @@ from tests.together import together
         (["audit", f"{HERE}:leaky", "--command", "cat", *SIX_CHUNKS], "one of TARGET, --command and --url"),
         (["audit", "--command", "cat"], "--inputs is needed: a program does not say"),
         (["audit", "--command", "no-such-program {x}", *SIX_CHUNKS], "command 'no-such-program' is no program"),
-        (["audit", "--command", "cat", "--timeout=0", *SIX_CHUNKS], "timeout must be a number of seconds above 0"),
+        (["audit", "--command", "cat", "--timeout=0", *SIX_CHUNKS], "--timeout must be a number of seconds above 0"),
         (["audit", "--command", "false", *SIX_CHUNKS], "false: it printed 0 of 1 lines and ended, with exit code 1"),
-        (["audit", "--url", "http://example.com/", *SIX_CHUNKS], "url must be on this machine"),
+        (["audit", "--url", "http://example.com/", *SIX_CHUNKS], "--url must be on this machine"),
         (["audit", "--url", "http://127.0.0.1:9/", *SIX_CHUNKS], "refused"),
         (["audit", f"{HERE}:leaky", "--allow-remote", *SIX_CHUNKS], "--allow-remote is about --url"),
         (["audit", f"{PROGRAMS}:honest", "--fresh", *CLAIM, "--implementation"], "does not go with --fresh"),
@@ -82,16 +82,28 @@ from tests.together import together
         (["audit", f"{PROGRAMS}:honest", *CLAIM, "--monotone"], "--bits and --monotone are about --implementation"),
         (
             ["audit", f"{PROGRAMS}:honest", *CLAIM, "--implementation", "--bits", "0"],
-            "bits must be a whole number in 1..64",
+            "--bits must be a whole number in 1 .. 64",
         ),
-        (["audit", f"{PROGRAMS}:honest", "--inputs=-1", "--implementation"], "inputs must be two or more"),
+        (["audit", f"{PROGRAMS}:honest", "--inputs=-1", "--implementation"], "--inputs must be two or more"),
         (["audit", f"{PROGRAMS}:fails", *CLAIM, "--implementation"], "ArithmeticError: boom"),
-        (["audit", "TwoPoint(epsilon=0)", "--implementation"], "epsilon must be"),
+        (
+            ["audit", "TwoPoint(epsilon=0)", "--implementation"],
+            "target 'TwoPoint(epsilon=0)': epsilon must be",
+        ),
         (["audit", "nothing", *CLAIM, "--implementation"], "target 'nothing' is none of"),
-        ([*MNIST, "--clients", "0"], "n must be a whole number >= 1, got 0"),
-        ([*MNIST, "--dimension", "0"], "d must be a whole number >= 1, got 0"),
-        ([*MNIST, "--epsilon", "nan"], "epsilon must be a number >= 0, got nan"),
-        ([*MNIST, "--delta", "1"], "delta must be in [0, 1), got 1.0"),
+        ([*MNIST, "--clients", "0"], "--clients must be a whole number >= 1, got 0"),
+        ([*MNIST, "--dimension", "0"], "--dimension must be a whole number >= 1, got 0"),
+        ([*MNIST, "--epsilon", "nan"], "--epsilon must be a number >= 0, got nan"),
+        ([*MNIST, "--delta", "1"], "--delta must be in [0, 1), got 1.0"),
+        (
+            ["audit", f"{HERE}:leaky", "--inputs", "-1,1", "--samples=3"],
+            "--samples must be a whole number >= 10",
+        ),
+        (
+            ["audit", f"{HERE}:leaky", "--search", "-1,-2"],
+            "--search: low and high must be finite numbers",
+        ),
+        ([*MNIST, "--simulate", "-1"], "--simulate must be a whole number >= 0, got -1"),
         ([*MNIST, "--window", "3"], "window and offset must be given together"),
         ([*MNIST, "--window", "-3", "--offset", "1"], "window"),
         (["train", "nothing"], "pipeline must be one of ldp-fl, fedsel, fedmd-nfdp, or module:Class, got 'nothing'"),
@@ -101,8 +113,8 @@ from tests.together import together
             "must be a dataclass of settings with a method start, got <function points",
         ),
         (["train", TOY, "--set", "size=3"], "field must be one of epsilon, rounds, kind, .* got 'size'"),
-        (["train", TOY, "--set", "rounds=many"], "rounds must be a whole number, got 'many'"),
-        (["train", TOY, "--set", "epsilon=-1"], "epsilon must be > 0, got -1"),
+        (["train", TOY, "--set", "rounds=many"], "--set rounds must be a whole number, got 'many'"),
+        (["train", TOY, "--set", "epsilon=-1"], "--set epsilon must be > 0, got -1"),
         (["train", TOY, "--set", "rounds=1", "--set", "rounds=2"], "--set must name 'rounds' once, got it 2 times"),
         (
             ["train", TOY, "--set", "rounds=1", "--sweep", "rounds=1,2"],
@@ -115,7 +127,7 @@ from tests.together import together
         (["train", TOY, "--device", "tpu"], "device must be auto, cpu, cuda, .* got 'tpu'"),
         (["train", TOY, "--device", "cuda:99"], "device 'cuda:99' is not there"),
         (["train", TOY, "--threads", "0"], "threads must be a whole number >= 1, got 0"),
-        (["train", TOY, "--workers", "0"], "workers must be a whole number >= 1, got 0"),
+        (["train", TOY, "--workers", "0"], "--workers must be a whole number >= 1, got 0"),
         (["train", TOY, "--workers", "2", "--scheduler", "tcp://x:1"], "workers must not be given with a scheduler"),
         (["train", TOY, "--seed", "-1"], "seed must be a whole number >= 0, got -1"),
         (["train", TOY, "--resume"], "--resume needs --out, the folder to go on with"),
@@ -137,7 +149,7 @@ from tests.together import together
             ["train", TOY, *QUICK, "--data", "tests.fuzz.test_whole_files:nothing", "--folder", "."],
             "does not go with these options",
         ),
-        (["train", TOY, *QUICK, "--sweep", "rounds=1,"], "rounds must be a whole number, got ''"),
+        (["train", TOY, *QUICK, "--sweep", "rounds=1,"], "--sweep rounds must be a whole number, got ''"),
         (["train", TOY, *QUICK, "--sweep", "rounds=1,1"], "must have each value once"),
         (["train", TOY, *QUICK, "--set", "rounds=1e400"], "rounds must be a whole number"),
         (["check", "--paper", "nobody"], "unknown paper 'nobody'; known: ldp-fl, fedsel, fedmd-nfdp, wang, own, all"),
@@ -162,7 +174,7 @@ WITHOUT = """
 import sys
 class Absent:
     def find_spec(self, name, *_):
-        if name.partition(".")[0] in ("torch", "distributed", "cloudpickle"):
+        if name.partition(".")[0] in ("torch", "distributed", "cloudpickle", "z3"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
 from ldp_audit.cli import main
@@ -178,6 +190,7 @@ sys.exit(main(sys.argv[1:]))
             ["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--scheduler", "tcp://127.0.0.1:9"],
             "audit: scheduler needs dask.distributed: pip install '.[dask]', in a clone",
         ),
+        (["check", "--paper", "own"], "check: this needs z3, which is not installed: pip install ., in a clone"),
     ],
 )
 def test_a_missing_extra_is_one_line_that_says_what_to_install(arguments: list[str], message: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,20 +11,26 @@ import numpy as np
 from ldp_audit.accounting.privacy_loss import adjacency_of, neighbours
 from ldp_audit.accounting.trade_off import trade_off_from_below
 from ldp_audit.figure import Figure, Panel, Series
+from ldp_audit.mechanisms.finite_channel import FiniteChannel
+from ldp_audit.mechanisms.mechanism import Mechanism
 
 LEVELS = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
-def summarise(mechanism: Any, levels: Sequence[float] = LEVELS) -> dict[str, Any]:
+def summarise(
+    mechanism: Any, levels: Sequence[float] = LEVELS, progress: Callable[[str], None] | None = None
+) -> dict[str, Any]:
     """The summary, JSON-ready; infinities are written "inf".
 
+    progress: called with a line now and then where a table takes long.
     Raises ValueError for an object without exact epsilon or profile, and for epsilons that are invalid.
     """
     missing = [name for name in ("exact_epsilon", "delta", "worst_pair") if not _states(mechanism, name)]
     if missing:
         raise ValueError(f"{mechanism!r} is no mechanism of known distribution: it has no {', '.join(missing)}")
     pair = mechanism.worst_pair()
-    profile = np.atleast_1d(mechanism.delta(list(levels)))
+    more = {"progress": progress} if isinstance(mechanism, FiniteChannel) else {}
+    profile = np.atleast_1d(mechanism.delta(list(levels), **more))
     return {
         "mechanism": repr(mechanism),
         "adjacency": neighbours(adjacency_of(mechanism)),
@@ -47,7 +53,8 @@ def _implemented(mechanism: Any) -> Any:
     if not _states(mechanism, "implemented"):
         return None
     try:
-        return _plain(mechanism.implemented().exact_epsilon())
+        own = isinstance(mechanism, Mechanism)
+        return _plain(mechanism.implemented_epsilon() if own else mechanism.implemented().exact_epsilon())
     except ValueError:  # a form that is not sampled
         return None
 

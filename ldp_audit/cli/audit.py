@@ -243,7 +243,10 @@ def _inputs_of(options: argparse.Namespace, loaded: Any, input_of: Callable[[Any
     from ldp_audit.auditing import search
 
     if options.search:
-        return search(**options.search)
+        try:
+            return search(**options.search)
+        except ValueError as error:
+            raise ValueError(f"--search: {error}") from None
     return loaded.worst_pair() if options.inputs is None else [input_of(x) for x in options.inputs]
 
 
@@ -254,8 +257,6 @@ def _confirmed(options: argparse.Namespace, progress: Progress) -> AuditResult:
     from ldp_audit.auditing.record import record_in
 
     document = read_json(options.confirm)
-    if isinstance(document, dict) and document.get("kind") == "audit" and "counted" not in document:
-        raise ValueError(f"{options.confirm} is of a sequential audit, which cannot be confirmed: run one without")
     record = record_in(document, str(options.confirm))
     named = options.program or options.url
     sampler, loaded = _sampler_of(options, None if named else program_of(options.target, record, str(options.confirm)))

@@ -7,8 +7,10 @@ it and returns the exit code. An exception in `run` is printed as one line on st
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ COMMANDS = {
     "audit": "bound a sampler's epsilon from below, by its outputs",
     "account": "what a protocol spends, in every convention",
     "linkage": "what anonymous, shuffled reports reveal, against what is promised",
+    "data": "fetch MNIST, Fashion-MNIST or ADULT out of a software package, for `train`",
     "train": "run a paper's federated pipeline, and tie its accuracy to what it spends",
     "report": "everything in one document: claims, programs, protocols, training",
     "doctor": "what is installed, which devices there are, and known defects of this machine",
@@ -38,13 +41,26 @@ INSTALL = {"training": "pip install '.[training]', in a clone", "dask": "pip ins
 EXTRAS = {"torch": "training", "statsmodels": "training", "distributed": "dask", "cloudpickle": "dask"}
 """Packages of the extras."""
 
+OPTIONS = {
+    "claimed_epsilon": "--epsilon",
+    "claimed_delta": "--delta",
+    "n": "--clients",
+    "d": "--dimension",
+    "trials": "--simulate",
+}
+"""The options whose arguments have other names in Python, by those."""
+
+_STANDARD = Path("-")
+"""For --json: the standard output, on which nothing else is then printed."""
+
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run the command of these words (sys.argv by default); returns its exit code."""
-    words = sys.argv[1:] if arguments is None else arguments
-    options = command_parser(words[:1]).parse_args(words, argparse.Namespace(typed=list(words)))
+    words = _joined(sys.argv[1:] if arguments is None else arguments)
+    options = command_parser(words[:1]).parse_args(words, argparse.Namespace(typed=words, output=sys.stdout))
     try:
-        return options.run(options)
+        with redirect_stdout(sys.stderr) if options.json == _STANDARD else nullcontext():
+            return options.run(options)
     except BrokenPipeError:  # the reader of our output (`| head`) has closed it
         sys.stderr.close()
         return HOLDS
@@ -55,8 +71,32 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         if options.debug:
             raise
         lost = f"; {_kept(options)}" if isinstance(error, SchedulerLostError) else ""
-        print(f"ldp-audit {options.command}: {_message(error)}{lost}", file=sys.stderr)
+        print(f"ldp-audit {options.command}: {_with_option(_message(error), words)}{lost}", file=sys.stderr)
         return BAD_INPUT
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """The words, with values such as -1,1 joined to their options by =, as argparse takes them for options."""
+    joined: list[str] = []
+    for word in words:
+        if joined and re.match(r"-(\.?\d|inf)", word) and re.fullmatch(r"--[a-z-]+", joined[-1]):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
+
+
+def _with_option(message: str, words: Sequence[str]) -> str:
+    """The message, with the option that was typed in place of the argument's name at its beginning."""
+    name, _, says = message.partition(" ")
+    if not says.startswith("must "):
+        return message
+    typed = re.split(r"[ =]", " ".join(words))
+    option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
+    if option in typed:
+        return f"{option} {says}"
+    pair = re.search(rf"(--(?:set|sweep|data-option)) {name.replace('_', '[-_]')}=", " ".join(words))
+    return f"{pair[1]} {name} {says}" if pair else message
 
 
 def _kept(options: argparse.Namespace) -> str:
@@ -81,7 +121,9 @@ def command_parser(commands: Sequence[str] = tuple(COMMANDS)) -> argparse.Argume
     for name, says in COMMANDS.items():
         command = listed.add_parser(name, help=says, description=says.capitalize() + ".")
         if name in commands:
-            command.add_argument("--json", type=Path, metavar="FILE", help="write the result there as JSON")
+            command.add_argument(
+                "--json", type=Path, metavar="FILE", help="write the result as JSON; - is standard output"
+            )
             command.add_argument("--debug", action="store_true", help="show a traceback for an error")
             module = import_module(f"ldp_audit.cli.{name}")
             command.set_defaults(run=module.run)
@@ -105,8 +147,9 @@ def _message(error: Exception) -> str:
     if isinstance(error, ValueError | OSError):
         return text
     missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
-    if missing in EXTRAS:
-        return f"this needs {missing}, which is not installed: {INSTALL[EXTRAS[missing]]}"
+    if missing:
+        how = INSTALL.get(EXTRAS.get(missing, ""), "pip install ., in a clone")
+        return f"this needs {missing}, which is not installed: {how}"
     if isinstance(error, MemoryError):
         return f"too large for this machine's memory: {text}"
     return f"unexpected {type(error).__name__}: {text} (--debug shows where)"
@@ -114,7 +157,11 @@ def _message(error: Exception) -> str:
 
 def write_json(options: argparse.Namespace, document: dict[str, Any]) -> None:
     """Write the result of a command, if --json is given."""
-    if options.json:
+    if options.json == _STANDARD:
+        from ldp_audit.reports.write import as_json
+
+        options.output.write(as_json(document))
+    elif options.json:
         from ldp_audit.reports import write
 
         write.write_files(options.json.parent, {options.json.name: write.as_json(document)})
@@ -126,5 +173,5 @@ def check_writable(options: argparse.Namespace) -> None:
         from ldp_audit.reports import write
 
         write.check_writable(options.out)
-    if options.json:
+    if options.json and options.json != _STANDARD:
         check_place(options.json)

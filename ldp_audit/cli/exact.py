@@ -8,6 +8,7 @@ from typing import Any
 
 from ldp_audit.cli.command_line import check_writable, write_json
 from ldp_audit.files import check_place
+from ldp_audit.progress import Progress
 
 
 def add_arguments(exact: argparse.ArgumentParser) -> None:
@@ -21,6 +22,7 @@ def add_arguments(exact: argparse.ArgumentParser) -> None:
         "--plot", type=Path, metavar="FILE.svg", help="draw the profile, the trade-off curve and the variance"
     )
     exact.add_argument("--levels", type=_levels, metavar="E,E,...", help="where to evaluate the profile, in nats")
+    exact.add_argument("--quiet", action="store_true", help="no progress")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -31,8 +33,12 @@ def run(options: argparse.Namespace) -> int:
     if options.plot:
         check_place(options.plot)
     check_writable(options)
+    progress = Progress(options.quiet)
     mechanism = target.load(options.target)
-    summary = summarise(mechanism, options.levels or LEVELS)
+    try:
+        summary = summarise(mechanism, options.levels or LEVELS, progress)
+    finally:
+        progress.end()
     if options.plot:
         from ldp_audit.accounting.exact_summary import profile_figure
         from ldp_audit.reports import figures, write
@@ -54,7 +60,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _levels(text: str) -> list[float]:
-    return [float(part) for part in text.split(",")]
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be numbers with commas between them, got {text!r}") from None
 
 
 def _digits(number: Any) -> str:

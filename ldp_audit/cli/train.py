@@ -65,11 +65,14 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _listed(plan: type) -> str:
     from ldp_audit.training.data import DATASETS
-    from ldp_audit.training.pipeline import presets_of
+    from ldp_audit.training.pipeline import preset_of, presets_of
 
     lines = [f"settings of {plan.__name__}"]
     lines += [f"  {one.name} = {one.default!r}" for one in dataclasses.fields(plan)]
-    lines += ["presets", *(f"  {name}" for name in [_DEMONSTRATION, *presets_of(plan)])]
+    lines += ["presets", f"  {_DEMONSTRATION}"]
+    for name in presets_of(plan):
+        doubts = dict.fromkeys(sweep.doubt for sweep in preset_of(plan, name) if sweep.doubt)
+        lines.append(f"  {name}{''.join(f' (suspect: {doubt})' for doubt in doubts)}")
     lines.append("data sets")
     lines += [f"  {name}{f': a folder that holds {one.files}' if one.files else ''}" for name, one in DATASETS.items()]
     return "\n".join(lines)

@@ -30,7 +30,6 @@ import math
 import sys
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,11 +66,12 @@ class NoiseLoss(PairLoss):
 
     @abstractmethod
     def report_of(
-        self, other: Self, log_own: NDArray[np.float64], log_other: NDArray[np.float64]
+        self, other: float, log_own: NDArray[np.float64], log_other: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """The report with own e**-loss + other e**-loss of the other = 1; infinite where the sum is above 1 throughout.
 
-        other: the loss against noise around a third input.   log_own, log_other: ln of the factors, the larger >= 0.
+        other: the distance of a third input, whose loss that is, in scales of the noise.   log_own, log_other: ln of
+        the factors, the larger >= 0.
         """
 
     @abstractmethod
@@ -151,10 +151,10 @@ class GaussianLoss(NoiseLoss):
         return self.mu * (reports + self.mu / 2)
 
     def report_of(
-        self, other: Self, log_own: NDArray[np.float64], log_other: NDArray[np.float64]
+        self, other: float, log_own: NDArray[np.float64], log_other: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """See `NoiseLoss`; the sum's logarithm is convex in the report, so Newton's method rises from the left."""
-        one, two = self.mu, other.mu
+        one, two = self.mu, other
         heights = log_own - one * one / 2, log_other - two * two / 2
         found = np.maximum(heights[0] / one, heights[1] / two)
         for _ in range(_MOST_STEPS):
@@ -303,10 +303,13 @@ class LaplaceLoss(NoiseLoss):
         return np.clip(2 * reports + self.epsilon, -self.epsilon, self.epsilon)
 
     def report_of(
-        self, other: Self, log_own: NDArray[np.float64], log_other: NDArray[np.float64]
+        self, other: float, log_own: NDArray[np.float64], log_other: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """See `NoiseLoss`: for another of up to twice the shift it lies where neither loss is at its least."""
-        found = np.logaddexp(log_own - self.epsilon, log_other - other.epsilon) / 2
+        """See `NoiseLoss`: both losses rise by 2 a scale, from their least at minus the distances on."""
+        found = np.logaddexp(log_own - self.epsilon, log_other - other) / 2
+        with np.errstate(divide="ignore", invalid="ignore"):  # where the own loss is at its least, below -epsilon
+            farther = (log_other - other - np.log(-np.expm1(log_own + self.epsilon))) / 2
+        found = np.where((found < -self.epsilon) & (self.epsilon < other), farther, found)
         return np.where(found < 0, found, math.inf)
 
     def noise_cells(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import fields
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -88,7 +88,7 @@ class AdditiveNoise(Mechanism):
 class FinitePrecisionNoise(FinitePrecision):
     """The distribution that a sampler of additive noise draws from."""
 
-    mechanism: AdditiveNoise
+    mechanism: Any
     adjacency: ClassVar[Adjacency | None] = "add/remove"
 
     def replaced_loss(self) -> PairLoss:

@@ -21,8 +21,9 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -38,12 +39,13 @@ from numpy.typing import ArrayLike, NDArray
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.channel_loss import channel_loss
 from ldp_audit.mechanisms.finite_precision import AliasTable
-from ldp_audit.mechanisms.hockey_stick import Doubled, doubled, hockey_stick
+from ldp_audit.mechanisms.hockey_stick import doubled, hockey_stick
 from ldp_audit.mechanisms.inputs import array_of, whole_numbers
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.mechanisms.output_labels import NUMBERS, columns_of, label_array
 from ldp_audit.mechanisms.randomness import BITS, WORDS, NumpySource, source_of
+from ldp_audit.numerics import listed
 
 _TOLERANCE = Fraction(1, 10**9)
 """Largest deviation of a row's sum from 1."""
@@ -53,9 +55,17 @@ _LARGEST = 1 << 27
 """Most bytes of a channel file, and of its uncompressed parts."""
 _LONGEST = 1 << 25
 """Most bits of a row's numerators together, over their common denominator."""
+_PLAIN, _SHORT, _NARROW = re.compile(r"[0-9. ]*"), 64, 1 << 13
+"""Decimals in a text of so many characters, in rows of at most so many columns, have a small common denominator."""
+_LEAST = 1e-290
+"""Rows with a positive entry below this are compared exactly."""
+_SHOWN = 256
+"""Most entries of a matrix that is shown in full."""
+_AT_ONCE = 1 << 22
+"""Most numbers of a block of rows that are compared with one."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FiniteChannel(Mechanism):
     """P(output j | input i) = matrix[i][j].
 
@@ -67,15 +77,22 @@ class FiniteChannel(Mechanism):
 
     matrix: Any
     outputs: Sequence[Any] | None = None
-    _weights: NDArray = field(init=False, repr=False)
+    _given: _Given = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        weights = _as_weights(self.matrix)
-        labels = list(range(weights.shape[1])) if self.outputs is None else list(self.outputs)
-        if len(labels) != weights.shape[1] or len(set(labels)) != len(labels):
-            raise ValueError(f"outputs must be {weights.shape[1]} different labels, got {self.outputs!r}")
+        given = _Given.of(self.matrix)
+        size = given.floats.shape[1]
+        labels = list(range(size)) if self.outputs is None else listed(self.outputs, "outputs", "labels")
+        if len(labels) != size or len(set(labels)) != len(labels):
+            raise ValueError(f"outputs must be {size} different labels, got {self.outputs!r}")
         object.__setattr__(self, "outputs", tuple(labels))
-        object.__setattr__(self, "_weights", weights)
+        object.__setattr__(self, "_given", given)
+
+    def __repr__(self) -> str:
+        shape = self._given.floats.shape
+        if shape[0] * shape[1] > _SHOWN:
+            return f"FiniteChannel of {shape[0]} inputs and {shape[1]} outputs"
+        return f"FiniteChannel(matrix={self.matrix!r}, outputs={self.outputs!r})"
 
     @classmethod
     def from_file(cls, path: str | Path) -> FiniteChannel:
@@ -110,16 +127,21 @@ class FiniteChannel(Mechanism):
 
     def inputs(self, count: int) -> NDArray[np.int64]:  # noqa: ARG002
         """See base: all of them."""
-        return np.arange(len(self.matrix))
+        return np.arange(len(self._given.rows))
 
     def worst_pair(self) -> tuple[int, int]:
         """The row numbers of two inputs that attain exact_epsilon(); delta() may need another pair."""
         return self._worst[:2]
 
-    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The privacy profile, maximal over ordered pairs of inputs; shape of `epsilon`, nats, >= 0."""
+    def delta(
+        self, epsilon: ArrayLike, *, progress: Callable[[str], None] | None = None
+    ) -> NDArray[np.float64] | np.float64:
+        """The privacy profile, maximal over ordered pairs of inputs; shape of `epsilon`, nats, >= 0.
+
+        progress: called with a line now and then.
+        """
         asked = levels(epsilon)
-        found = [self._delta_at(float(level)) for level in asked.flat]
+        found = [self._delta_at(float(level), progress or _silent) for level in asked.flat]
         return np.array(found, dtype=np.float64).reshape(asked.shape)[()]
 
     def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
@@ -128,29 +150,43 @@ class FiniteChannel(Mechanism):
         y: a label, or an array or list of labels; a tuple is a single label.
         """
         columns, rows = np.broadcast_arrays(columns_of(y, self._labels()), self._rows(x))
+        table, places = self._table(rows)
         with np.errstate(divide="ignore"):
-            logs = np.log(np.column_stack([self._table, np.zeros(len(self._table))]))  # the last column: no label
-        return logs[rows, columns][()]
+            logs = np.log(np.column_stack([table, np.zeros(len(table))]))  # the last column: no label
+        return logs[places, columns][()]
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """E[report | x]; shape of x. ValueError if the labels are not numbers."""
-        return (self._table @ self._numbers())[self._rows(x)][()]
+        table, places = self._table(self._rows(x))
+        return (table @ self._numbers())[places][()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Var[report | x]; shape of x. ValueError if the labels are not numbers."""
-        away = (self._numbers() - (self._table @ self._numbers())[:, None]) ** 2
-        return (self._table * away).sum(axis=1)[self._rows(x)][()]
+        table, places = self._table(self._rows(x))
+        away = (self._numbers() - (table @ self._numbers())[:, None]) ** 2
+        return (table * away).sum(axis=1)[places][()]
 
     def implemented(self, bits: int = 64) -> FiniteChannel:
         """The finite-precision distribution for `bits`-bit words; its epsilon is at most this channel's.
 
         `word_counts` gives the counts. A channel of such probabilities is returned unchanged. ValueError unless 2..64.
         """
-        words = 2 ** int(BITS.check(bits))
-        if are_whole(self._weights, words):
+        words, weights = 2 ** int(BITS.check(bits)), self._given.weights()
+        if are_whole(weights, words):
             return self
-        counts = word_counts(self._weights, self._worst[2], words)
+        counts = word_counts(weights, self._worst[2], words)
         return FiniteChannel([[Fraction(count, words) for count in row] for row in counts], self.outputs)
+
+    def implemented_epsilon(self) -> float:
+        """See base, from the rows that may have the most or the fewest words of an output with the largest ratio."""
+        ratio = self._worst[2]
+        if ratio is None or ratio == 1:
+            return self.exact_epsilon()
+        floor = float((ratio + 1) / (ratio - 1)) / WORDS
+        few = FiniteChannel([self._given.rows[row] for row in self._given.extremes(floor, 2.0**-60)])
+        if are_whole(few._given.weights(), WORDS):  # the other rows may not be
+            return super().implemented_epsilon()
+        return few.implemented().exact_epsilon()
 
     def sample(self, x: Any, *, rng: Any) -> Any:
         """One label for each input (row number), from `implemented()`; shape of x, on its device.
@@ -170,33 +206,26 @@ class FiniteChannel(Mechanism):
     def sample_indices(self, x: Any, *, rng: Any) -> Any:
         """As `sample`, with column numbers for labels; int64."""
         source = source_of(rng)
-        rows = whole_numbers("x", source.array("x", x), 0, len(self._weights) - 1, source.xp)
+        rows = whole_numbers("x", source.array("x", x), 0, len(self._given.rows) - 1, source.xp)
         return self._words.draw(source, rows.shape, source.xp.astype(rows, source.xp.int64))[()]
 
     @cached_property
     def _words(self) -> AliasTable:
         """The sampler's table of 64-bit words."""
-        return AliasTable.of(word_counts(self._weights, self._worst[2], WORDS))
+        return AliasTable.of(word_counts(self._given.weights(), self._worst[2], WORDS))
 
-    @cached_property
-    def _totals(self) -> NDArray:
-        return self._weights.sum(axis=1)
-
-    @cached_property
-    def _table(self) -> NDArray[np.float64]:
-        return (self._weights / self._totals[:, None]).astype(np.float64)
-
-    @cached_property
-    def _doubled(self) -> Doubled:
-        """The probabilities in double-double precision."""
-        totals = np.broadcast_to(self._totals[:, None], self._weights.shape)
-        nearest, remainder = doubled(self._weights.ravel().tolist(), totals.ravel().tolist())
-        return nearest.reshape(self._weights.shape), remainder.reshape(self._weights.shape)
+    def _table(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """The probabilities of the different ones of these rows, correctly rounded, and the place of each row there."""
+        known, places = np.unique(rows, return_inverse=True)
+        weights = self._given.weights(known.tolist())
+        return (weights / weights.sum(axis=1)[:, None]).astype(np.float64), places.reshape(rows.shape)
 
     @cached_property
     def _worst(self) -> tuple[int, int, Fraction | None]:
         """Two inputs and the largest ratio of an output's probabilities, attained there; None for infinity."""
-        weights, totals, columns = self._weights, self._totals, np.arange(self._weights.shape[1])
+        rows = self._given.extremes()
+        weights = self._given.weights(rows)
+        totals, columns = weights.sum(axis=1), np.arange(weights.shape[1])
         most, least = np.zeros_like(columns), np.zeros_like(columns)
         for row, (own, total) in enumerate(zip(weights, totals, strict=True)):
             most[own * totals[most] > weights[most, columns] * total] = row
@@ -205,20 +234,27 @@ class FiniteChannel(Mechanism):
         for column, (high, low) in enumerate(zip(most.tolist(), least.tolist(), strict=True)):
             above, below = weights[high, column] * totals[low], weights[low, column] * totals[high]
             if above and not below:
-                return high, low, None
+                return rows[high], rows[low], None
             if above * best[2].denominator > below * best[2].numerator:
-                best = (high, low, Fraction(above, below))
+                best = (rows[high], rows[low], Fraction(above, below))
         return best
 
-    def _delta_at(self, level: float) -> float:
+    def _delta_at(self, level: float, say: Callable[[str], None]) -> float:
         if math.isinf(level):
-            return max(
-                float((self._table[i] * (self._weights == 0)).sum(axis=1).max()) for i in range(len(self._table))
-            )
+            patterns = np.unique(self._given.impossible, axis=0)
+            row, pattern = divmod(int((self._given.near @ patterns.T).argmax()), len(patterns))
+            return float(self._table(np.array([row]))[0][0][patterns[pattern]].sum())
         if level >= self.exact_epsilon():
             return 0.0
-        rows = zip(*self._doubled, strict=True)
-        return max(float(hockey_stick(row, self._doubled, level).max()) for row in rows)
+        found = 0.0
+        for row, others in self._given.pairs(math.exp(min(level, 700.0)), say):
+            weights = self._given.weights([row, *others])
+            totals = np.broadcast_to(weights.sum(axis=1)[:, None], weights.shape)
+            near, rest = (
+                one.reshape(weights.shape) for one in doubled(weights.ravel().tolist(), totals.ravel().tolist())
+            )
+            found = max(found, float(hockey_stick((near[0], rest[0]), (near[1:], rest[1:]), level).max()))
+        return found
 
     def _labels(self) -> tuple[Any, ...]:
         return tuple(self.outputs or ())
@@ -230,7 +266,7 @@ class FiniteChannel(Mechanism):
             raise ValueError(f"moments need numbers as outputs, got {self.outputs!r}") from None
 
     def _rows(self, x: ArrayLike) -> NDArray[np.int64]:
-        return whole_numbers("x", array_of("x", x), 0, len(self._weights) - 1).astype(np.int64)
+        return whole_numbers("x", array_of("x", x), 0, len(self._given.rows) - 1).astype(np.int64)
 
 
 def are_whole(weights: NDArray, words: int) -> bool:
@@ -267,33 +303,177 @@ def _shared_out(row: list[int], floor: int, words: int) -> list[int]:
     return counts
 
 
-def _as_weights(matrix: Any) -> NDArray:
-    """Each row's probabilities as numerators over the row's common denominator; an array of Python integers."""
-    try:
-        rows = [list(row) for row in matrix]
-        table = np.array([[_rounded(entry) for entry in row] for row in rows], dtype=np.float64)
-    except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
-        raise ValueError(f"matrix must be rows of numbers of one length: {error}") from None
-    if table.ndim != 2 or 0 in table.shape:
-        raise ValueError(f"matrix must have at least one row and one column, got shape {table.shape}")
-    bad = ~((table >= 0) & (table <= 1))
-    if np.any(bad):
-        i, j = (int(where[0]) for where in np.nonzero(bad))
-        raise ValueError(f"matrix entries must be probabilities, got {table[i, j].item()!r} in row {i}, column {j}")
-    weights = np.empty(table.shape, dtype=object)
-    for i, row in enumerate(rows):
-        exact = [_fraction(entry) for entry in row]
-        common = _common(exact)
-        weights[i] = [entry.numerator * (common // entry.denominator) for entry in exact]
-        if abs(Fraction(sum(weights[i]), common) - 1) > _TOLERANCE:
-            raise ValueError(f"matrix rows must add up to 1, got {sum(weights[i]) / common!r} in row {i}")
-    return weights
+def _silent(_: str) -> None:
+    pass
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """The rows of a matrix as they were given, their entries as floats, and exact weights of the rows that need them.
+
+    plain: whether a row's entries are floats or short decimals, shape (rows,).
+    known: rows' probabilities as numerators over their common denominator, as far as computed.
+    """
+
+    rows: list[Sequence[Any]]
+    floats: NDArray[np.float64]
+    plain: NDArray[np.bool_]
+    known: dict[int, list[int]]
+
+    @classmethod
+    def of(cls, matrix: Any) -> _Given:
+        """Checked: see `FiniteChannel`. Rows that are not of short decimals or floats are made exact at once."""
+        try:
+            floating = isinstance(matrix, np.ndarray) and matrix.dtype.kind == "f" and matrix.dtype.itemsize <= 8
+            rows: list[Sequence[Any]] = (
+                matrix.tolist() if floating else [row if isinstance(row, list) else list(row) for row in matrix]
+            )
+            plain = [len(row) <= _NARROW and _is_plain(row) for row in rows]
+            table = np.array([_floats_of(*one) for one in zip(rows, plain, strict=True)], dtype=np.float64)
+        except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
+            raise ValueError(f"matrix must be rows of numbers of one length: {error}") from None
+        if table.ndim != 2 or 0 in table.shape:
+            raise ValueError(f"matrix must have at least one row and one column, got shape {table.shape}")
+        bad = ~((table >= 0) & (table <= 1))
+        if np.any(bad):
+            i, j = (int(where[0]) for where in np.nonzero(bad))
+            raise ValueError(f"matrix entries must be probabilities, got {table[i, j].item()!r} in row {i}, column {j}")
+        found = cls(rows, table, np.array(plain), {})
+        surely = np.abs(table.sum(axis=1) - 1) < float(_TOLERANCE) - found.error
+        for i in np.flatnonzero(~(surely & found.plain)).tolist():
+            found._weights_of(i)
+        return found
+
+    @property
+    def error(self) -> float:
+        """A bound on the relative error of a row's sum, and of `near`, with room to spare."""
+        return (self.floats.shape[1] + 16) * 2.0**-52
+
+    @cached_property
+    def near(self) -> NDArray[np.float64]:
+        """The probabilities, to a relative `error` unless they underflow."""
+        return self.floats / self.floats.sum(axis=1, keepdims=True)
+
+    @cached_property
+    def impossible(self) -> NDArray[np.bool_]:
+        """Whether an entry is 0, shape as the matrix."""
+        zeros = self.floats == 0
+        for row in np.flatnonzero(~self.plain).tolist():  # fractions may underflow
+            zeros[row] = [weight == 0 for weight in self._weights_of(row)]
+        return zeros
+
+    @cached_property
+    def tiny(self) -> NDArray[np.bool_]:
+        """The rows with entries so small that floats have lost their digits, shape (rows,)."""
+        return np.any((self.floats < _LEAST) & ~self.impossible, axis=1)
+
+    def weights(self, rows: Iterable[int] | None = None) -> NDArray:
+        """The exact weights of these rows, or of all; an array of Python integers."""
+        chosen = range(len(self.rows)) if rows is None else rows
+        return np.array([self._weights_of(row) for row in chosen], dtype=object).reshape(-1, self.floats.shape[1])
+
+    def extremes(self, floor: float = 0.0, apart: float = 0.0) -> list[int]:
+        """The rows that may have the largest or least probability of a column with the largest ratio of these.
+
+        floor: is added to both sides of a ratio.   apart: the distance up to which probabilities are not told apart.
+        """
+        near, zeros, slack = self.near, self.impossible, 4 * self.error
+        top, least = near.max(axis=0), near.min(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            highest = np.where(top > 0, (floor + top + apart) / np.maximum(floor + least - apart, 0.0), 0.0)
+            surely = np.where(top > 0, (floor + top - apart) / (floor + least + apart), 0.0)
+        chosen = (highest >= surely.max() * (1 - slack)) | self.tiny.any()
+        some = chosen & ~zeros.any(axis=0)
+        reached = (near[:, chosen] >= top[chosen] * (1 - slack) - apart).any(axis=1)
+        reached |= (near[:, some] <= least[some] * (1 + slack) + apart).any(axis=1) | self.tiny
+        reached[zeros[:, chosen].argmax(axis=0)] = True  # the first 0 of a column is its least
+        return self._different(np.flatnonzero(reached))
+
+    def pairs(self, t: float, say: Callable[[str], None]) -> list[tuple[int, list[int]]]:
+        """Each row with others, of which one pair has the largest divergence at t, but for those of none."""
+        near, slack = self.near, 4 * self.error
+        high = (near >= t * near.min(axis=0) * (1 - slack)).any(axis=1)  # of all others no ratio is above t
+        low = (t * near <= near.max(axis=0) * (1 + slack)).any(axis=1)
+        high, low = high | self.tiny, low | self.tiny
+        if 2 ** near.shape[1] <= min(len(near), 2**12):
+            return self._of_sets(t, high, low)
+        return self._of_rows(t, np.flatnonzero(high), np.flatnonzero(low), say)
+
+    @cached_property
+    def _sets(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """All sets of outputs but the empty one, by row, and the largest and the least probability of each."""
+        size = self.near.shape[1]
+        sets = ((np.arange(1, 2**size)[:, None] >> np.arange(size)) & 1).astype(np.float64)
+        ends = np.array([(one.max(), one.min()) for one in (self.near @ chosen for chosen in sets)])
+        return sets, ends[:, 0], ends[:, 1]
+
+    def _of_sets(self, t: float, high: NDArray[np.bool_], low: NDArray[np.bool_]) -> list[tuple[int, list[int]]]:
+        sets, most, least = self._sets
+        gains, slack = most - t * least, 4 * self.error
+        found: dict[int, list[int]] = {}
+        for place in np.flatnonzero(gains >= gains.max() - slack):
+            sums = self.near @ sets[place]
+            firsts = self._different(np.flatnonzero(high & (sums >= most[place] - slack)))
+            seconds = self._different(np.flatnonzero(low & (t * (sums - least[place]) <= slack)))
+            for row in firsts if seconds else ():
+                found.setdefault(row, []).extend(seconds)
+        return [(row, list(dict.fromkeys(others))) for row, others in found.items()]
+
+    def _of_rows(
+        self, t: float, high: NDArray[np.int64], low: NDArray[np.int64], say: Callable[[str], None]
+    ) -> list[tuple[int, list[int]]]:
+        near, slack, half = self.near, 4 * self.error, math.sqrt(t)
+        middle = near.mean(axis=0)
+        first = np.maximum(near[high] - half * middle, 0.0).sum(axis=1)
+        second = half * np.maximum(middle - half * near[low], 0.0).sum(axis=1)
+        high, low = high[np.argsort(-first)], low[np.argsort(-second)]
+        first, second, best = -np.sort(-first), -np.sort(-second), 0.0
+        found: list[tuple[int, NDArray[np.int64], NDArray[np.float64]]] = []
+        for place, row in enumerate(high.tolist()):
+            count = int(np.searchsorted(-second, first[place] - best + 2 * slack))
+            if not count:
+                break
+            say(f"comparing input {place + 1} of {high.size} with others, by the largest bound")
+            step = max(1, _AT_ONCE // near.shape[1])
+            blocks = (low[start : min(count, start + step)] for start in range(0, count, step))
+            gains = np.concatenate([np.maximum(near[row] - t * near[block], 0.0).sum(axis=1) for block in blocks])
+            best = max(best, float(gains.max()))
+            kept = gains >= best - slack
+            found.append((row, low[:count][kept], gains[kept]))
+        left = ((row, self._different(others[gains >= best - slack])) for row, others, gains in found)
+        return [(row, others) for row, others in left if others]
+
+    def _different(self, rows: NDArray[np.int64]) -> list[int]:
+        """Of rows with the same entries the first."""
+        return sorted({tuple(self.rows[row]): row for row in reversed(rows.tolist())}.values())
+
+    def _weights_of(self, row: int) -> list[int]:
+        if row not in self.known:
+            exact = [_fraction(entry) for entry in self.rows[row]]
+            common = _common(exact)
+            weights = [entry.numerator * (common // entry.denominator) for entry in exact]
+            if abs(Fraction(sum(weights), common) - 1) > _TOLERANCE:
+                raise ValueError(f"matrix rows must add up to 1, got {sum(weights) / common!r} in row {row}")
+            self.known[row] = weights
+        return self.known[row]
+
+
+def _is_plain(row: Sequence[Any]) -> bool:
+    """Whether the entries are floats, or all short decimals, so that floats bound what they are."""
+    if all(isinstance(entry, float) for entry in row):
+        return True
+    texts = all(isinstance(entry, str) and len(entry) <= _SHORT for entry in row)
+    return texts and _PLAIN.fullmatch("".join(row)) is not None
+
+
+def _floats_of(row: Sequence[Any], plain: bool) -> list[float]:  # noqa: FBT001
+    return list(map(float, row)) if plain else [_rounded(entry) for entry in row]
 
 
 def _rows_of(path: Path) -> list[list[str]]:
     if path.stat().st_size > _LARGEST:
         raise ValueError(f"a channel file must have at most {_LARGEST} bytes, got {path.stat().st_size}")
-    with path.open(newline="", encoding="utf-8") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file:
         return [row for row in csv.reader(file) if row]
 
 

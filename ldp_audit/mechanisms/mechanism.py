@@ -235,6 +235,10 @@ class Mechanism(ABC):
         """Var[report | x], by coordinate for vectors; ValueError where reports are not numbers."""
         return self.mean(x)
 
+    def implemented_epsilon(self) -> float:
+        """The tight pure epsilon of `implemented()`, nats; ValueError for a form that is not sampled."""
+        return float(self.implemented().exact_epsilon())
+
     def sample(self, x: Any, *, rng: Any) -> Any:
         """One report for each input, drawn from `implemented()`; an array or tensor like x, on its device.
 

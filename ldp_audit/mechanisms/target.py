@@ -53,7 +53,7 @@ def _shipped(target: str) -> Any:
         raise ValueError(f"target {_cut(target)} must give each argument once")
     try:
         return getattr(mechanisms, call.func.id)(*arguments, **named)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise ValueError(f"target {_cut(target)}: {error}") from None
 
 

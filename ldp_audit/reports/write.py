@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ldp_audit.files import CannotWriteError, write_whole
+from ldp_audit.files import CannotWriteError, is_stream, write_whole
 from ldp_audit.reports import document, html, markdown
 from ldp_audit.reports.figures import svg
 
@@ -44,5 +44,9 @@ def check_writable(folder: Path) -> None:
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write all files, or none: see `files.write_whole`."""
-    write_whole({folder / name: text for name, text in files.items()})
+    """Write all files, or none, as `files.write_whole` does; folders are created if necessary."""
+    places = {folder / name: text for name, text in files.items()}
+    for place in places:
+        if not is_stream(place):
+            check_writable(place.parent)
+    write_whole(places)

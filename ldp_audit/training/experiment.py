@@ -70,6 +70,7 @@ def run_experiment(
         kept = None if folder is None else folder / _RUNS
         document = _run(work, jobs, pool, kept, data, seed, described, audit=audit, progress=progress)
     document["findings"] = [finding.to_dict() for finding in judge(findings_of(plan), document)]
+    document["doubts"] = list(dict.fromkeys(sweep.doubt for sweep in sweeps if sweep.doubt))
     document["printed"] = [row.to_dict() for row in comparing_of(plan)(document)]
     return document
 
@@ -148,6 +149,7 @@ def _write_manifest(folder: Path, manifest: Mapping[str, Any], *, resume: bool) 
             raise ValueError(f"{file} is damaged: {error}") from None
         check_same(f"{folder} is of another run", was, manifest)
         return
+    folder.mkdir(parents=True, exist_ok=True)
     write_whole({file: json.dumps(manifest, indent=1, allow_nan=False) + "\n"})
 
 

@@ -1,4 +1,5 @@
-"""Statistical tests of a paper's qualitative findings on the results of a sweep: seen, not seen, or the opposite.
+"""Statistical tests of a paper's qualitative findings on the results of a sweep: seen, not seen, the opposite,
+or not tested: a single run tests nothing.
 
 The module of a plan lists functions `(results) -> Finding | None` as FINDINGS; None if the results lack the runs.
 `results` is the document that `ldp-audit train` writes (`results.py`).
@@ -18,7 +19,7 @@ from typing import Any, Literal
 
 from ldp_audit.training.results import interval
 
-Verdict = Literal["seen", "not seen", "opposite"]
+Verdict = Literal["seen", "not seen", "opposite", "not tested"]
 
 
 @dataclass(frozen=True)
@@ -79,10 +80,10 @@ def greater(differences: Sequence[float], error_rate: float, *, overlap: float =
     """One-sided t test that the mean difference is positive: the verdict, and the mean with its one-sided bounds.
 
     overlap: test records over training records for folds of a cross-validation, which share training records (Nadeau
-        and Bengio 2003); 0 for independent runs. Fewer than two differences are "not seen".
+        and Bengio 2003); 0 for independent runs. Fewer than two differences are "not tested".
     """
     low, mean, high = interval(differences, error_rate, overlap=overlap)
-    verdict: Verdict = "seen" if low > 0 else "opposite" if high < 0 else "not seen"
+    verdict: Verdict = "seen" if low > 0 else "opposite" if high < 0 else _unseen(differences)
     return verdict, _numbers(low, mean, high, len(differences))
 
 
@@ -97,7 +98,7 @@ def within(differences: Sequence[float], margin: float, error_rate: float) -> tu
     low, mean, high = interval(differences, error_rate)
     least, _, most = interval(differences, error_rate / 2)
     inside, outside = -margin < low <= high < margin, least > margin or most < -margin
-    verdict: Verdict = "seen" if inside else "opposite" if outside else "not seen"
+    verdict: Verdict = "seen" if inside else "opposite" if outside else _unseen(differences)
     return verdict, {**_numbers(low, mean, high, len(differences)), "margin": margin}
 
 
@@ -119,6 +120,22 @@ def rising(
     pairs = zip(levels, runs, strict=True)
     means = {str(level): statistics.fmean(one[seed] for seed in seeds) for level, one in pairs if seeds}
     return verdict, {"slope per level": numbers, "means": means}
+
+
+def _unseen(differences: Sequence[float]) -> Verdict:
+    return "not seen" if len(differences) > 1 else "not tested"
+
+
+def all_of(verdicts: Sequence[Verdict], *, opposite: bool) -> Verdict:
+    """The verdict on a finding that is seen where all of its parts are.
+
+    opposite: whether a part is, at an error rate that is divided by their number.
+    """
+    if opposite:
+        return "opposite"
+    if "not tested" in verdicts:
+        return "not tested"
+    return "seen" if set(verdicts) == {"seen"} else "not seen"
 
 
 def _numbers(low: float, mean: float, high: float, count: int) -> dict[str, Any]:

@@ -61,6 +61,7 @@ def build(
         "audit": audits and [{"settings": point["settings"], **one} for point, one in zip(points, audits, strict=True)],
         "findings": [],
         "printed": [],
+        "doubts": [],
     }
 
 

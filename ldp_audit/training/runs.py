@@ -79,6 +79,7 @@ def train(
             rounds.append({"round": number, **checked_record(record, number)})
             spent = time.perf_counter() - start
             if keep is not None:
+                keep.parent.mkdir(parents=True, exist_ok=True)
                 parts = {"rounds": rounds, "seconds": seconds + spent, "state": run.state()}
                 checkpoint_of(keep, identity).write(parts, durable=False)
             if progress is not None:
@@ -460,5 +461,6 @@ def _store(file: Path | None, record: dict[str, Any]) -> None:
     """Write the finished record atomically and delete its checkpoint."""
     if file is None:
         return
+    file.parent.mkdir(parents=True, exist_ok=True)
     write_whole({file: json.dumps(record, allow_nan=False)})
     file.with_suffix(".state").unlink(missing_ok=True)

@@ -30,12 +30,14 @@ class Sweep:
     """All combinations of the values of some fields.
 
     settings: fields with one value.   varied: the values of each varied field, in order.
-    repeats: runs of each combination, >= 1. Raises ValueError for a field in both, and for one without values.
+    repeats: runs of each combination, >= 1.   doubt: why the paper's setting is suspect, if it is.
+    Raises ValueError for a field in both, and for one without values.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     varied: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     repeats: int = 1
+    doubt: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.repeats, int) or isinstance(self.repeats, bool) or self.repeats < 1:
@@ -88,6 +90,7 @@ def paper_of(text: str) -> Paper:
 
         repeats = 10                                      # default of every sweep; 1 if absent
         [settings.mnist]                                  # of a plan; `base` names a table that it extends
+        doubt = "..."                                     # why it is suspect; not extended
         [[demonstration]]                                 # a sweep: base, set, vary, repeats
         [presets]
         name = [{ base = "mnist", set = { fraction = 0.5 }, vary = { epsilon = [1.0, inf] } }]
@@ -98,6 +101,7 @@ def paper_of(text: str) -> Paper:
     """
     document = _with_none(tomllib.loads(text))
     settings: dict[str | None, dict[str, Any]] = {None: {}}
+    doubts: dict[str | None, str] = {}
 
     def based(table: Mapping[str, Any]) -> dict[str, Any]:
         base = table.get("base")
@@ -106,14 +110,19 @@ def paper_of(text: str) -> Paper:
         return settings[base]
 
     for name, table in document.get("settings", {}).items():
-        settings[name] = {**based(table), **{one: value for one, value in table.items() if one != "base"}}
+        doubts[name] = table.get("doubt", "")
+        settings[name] = {
+            **based(table),
+            **{one: value for one, value in table.items() if one not in ("base", "doubt")},
+        }
 
     def sweep(table: Mapping[str, Any]) -> Sweep:
         _check_keys("a sweep", table, _SWEEP_KEYS)
         varied = {name: tuple(values) for name, values in table.get("vary", {}).items()}
         whole = based(table) | table.get("set", {})
         fixed = {name: value for name, value in whole.items() if name not in varied}
-        return Sweep(fixed, varied, table.get("repeats", document.get("repeats", 1)))
+        doubt = doubts.get(table.get("base"), "")
+        return Sweep(fixed, varied, table.get("repeats", document.get("repeats", 1)), doubt)
 
     def cells(table: Mapping[str, Any]) -> dict[str, Any]:
         _check_keys("[[printed]]", table, _PRINTED_KEYS)

@@ -100,6 +100,7 @@ def replace(*arguments, **options):
     real(*arguments, **options)
 
 os.replace = replace
+(folder / "figures").mkdir(parents=True, exist_ok=True)
 write_whole({folder / name: '"new"' for name in ("report.json", "report.html", "figures/one.svg")})
 print(len(renamed))
 """
@@ -115,11 +116,11 @@ def _written(folder: Path, last: int) -> subprocess.CompletedProcess[str]:
 def test_a_kill_at_any_rename_leaves_the_old_files_or_a_mark_and_the_next_run_sweeps(tmp_path: Path) -> None:
     """Would catch a report whose JSON is new and whose HTML is old, and temporary files that stay for ever."""
     names = ["figures/one.svg", "report.html", "report.json"]
-    (tmp_path / "whole").mkdir()
     renames = int(_written(tmp_path / "whole", -1).stdout)
     assert renames == 5  # of two marks and three files
     for last in range(renames):
         folder = tmp_path / str(last)
+        (folder / "figures").mkdir(parents=True)
         write_whole({folder / name: '"old"' for name in names})
         assert _written(folder, last).returncode == -signal.SIGKILL
         if last:

@@ -61,7 +61,7 @@ def _report(words: str) -> dict[str, Any]:
             "own": False,
             "command": f"ldp-audit report {words}",
             "date": words,
-            "inputs": [{"file": words, "bytes": 12345, "sha256": words}],
+            "inputs": [{"file": words, "bytes": 12345, "sha256": "0a" * 32}],
         },
         "mechanisms": [{**_mechanism(words), "figure": {**figure.to_dict(), "name": "mechanism-1"}}],
         "implementation": [_program(words, "violated"), _program(words, "not refuted")],
@@ -160,6 +160,7 @@ def _training(words: str) -> dict[str, Any]:
     spend = {
         "settings": {words: 1.0},
         "delta": 1e-5,
+        "protocol": {"adjacency": words},
         "everything": {"by_name": [4.0, 4.0], "shuffled": None},
         "claimed": {"epsilon": 1.0, "delta": 0.0},
     }

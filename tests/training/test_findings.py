@@ -62,8 +62,8 @@ def test_the_interval_is_students() -> None:
         ([0.1, 0.12, 0.09], "seen"),
         ([-0.1, -0.12, -0.09], "opposite"),
         ([0.1, -0.12, 0.09], "not seen"),
-        ([0.1], "not seen"),
-        ([], "not seen"),
+        ([0.1], "not tested"),
+        ([], "not tested"),
         ([0.0, 0.0, 0.0], "not seen"),
     ],
 )
@@ -81,7 +81,7 @@ def test_greater_has_three_verdicts(differences: list[float], verdict: str) -> N
         ([0.1, 0.11, 0.09, 0.1], "opposite"),
         ([-0.1, -0.11, -0.09, -0.1], "opposite"),
         ([0.1, -0.1, 0.05, -0.02], "not seen"),
-        ([0.0], "not seen"),
+        ([0.0], "not tested"),
     ],
 )
 def test_within_has_three_verdicts(differences: list[float], verdict: str) -> None:

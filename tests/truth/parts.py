@@ -27,11 +27,24 @@ from tests.truth.truths import (
 
 @dataclass(frozen=True)
 class Part:
-    """code: the mechanism.   directions: its pairs.   reach: nats, how large its losses are; see `questions.Truth`."""
+    """code: the mechanism.   directions: its pairs.   reach: nats, how large its losses are; see `questions.Truth`.
+
+    moved: for noise on a sum, the sensitivity in scales of the noise.
+    """
 
     code: str
     directions: tuple[Divergence, ...]
     reach: float
+    moved: arb | None = None
+
+    def replacing(self, share: float, sensitivity: float = 1.0) -> Part:
+        """Noise on a sum that a replaced record moves by this share of the sensitivity; any other part as it is."""
+        if self.moved is None:
+            return self
+        distance = arb(share * sensitivity) / arb(sensitivity) * self.moved
+        pair, reach = (Normal, 4.0) if self.code.startswith("Gaussian") else (Laplace, 2.0)
+        code = f"{self.code[:-1]}, replaced={share * sensitivity!r})"
+        return Part(code, (pair(distance),), reach * self.reach, self.moved)
 
     @property
     def outcomes(self) -> tuple[Outcomes, ...]:
@@ -50,12 +63,12 @@ def two_point(epsilon: float) -> Part:
 
 def laplace(epsilon: float) -> Part:
     scale = 1 / epsilon
-    return Part(f"Laplace({scale!r})", (Laplace(1 / arb(scale)),), epsilon)
+    return Part(f"Laplace({scale!r})", (Laplace(1 / arb(scale)),), epsilon, 1 / arb(scale))
 
 
 def gaussian(sigma: float, sensitivity: float = 1.0) -> Part:
     mu = arb(sensitivity) / arb(sigma)
-    return Part(f"Gaussian({sigma!r}, {sensitivity!r})", (Normal(mu),), float(mu.mid()) ** 2)
+    return Part(f"Gaussian({sigma!r}, {sensitivity!r})", (Normal(mu),), float(mu.mid()) ** 2, mu)
 
 
 def _piecewise(epsilon: float) -> Outcomes:

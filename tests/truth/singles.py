@@ -18,6 +18,7 @@ from tests.truth.truths import (
     Laplace,
     Normal,
     Outcomes,
+    Replaced,
     Sampled,
     Trivial,
     binomial,
@@ -78,12 +79,20 @@ def _symmetric(rng: Rng) -> Part:
 def sampled(rng: Rng) -> Asked:
     """A sample by rate or without replacement; for replaced records the worst mechanism leaves the other one out."""
     part, replace, name = _symmetric(rng), rng.random() < 0.4, "subsample"
+    share = float(pick(rng, (0.5, 1.0, 1.5, 2.0)))
     if rng.random() < 0.5:
         rate = float(pick(rng, (1e-6, 1e-3, 0.01, 0.1, 0.5, 0.999, 0.0, 1.0, round_to(rng.random(), 4))))
         words, drawn = f"rate={rate!r}", arb(rate)
+        if replace and part.moved is not None:
+            noise = part.replacing(share)
+            truth = Truth(
+                (Replaced(drawn, part.moved, (1 - arb(share)) * part.moved, noise.directions[0]),), noise.reach
+            )
+            code = f"subsample({noise.code}, {words}, adjacency='replace')"
+            return asked(rng, code, truth, typical(truth) if drawn > 0 else 1.0)
     else:
         n = int(pick(rng, (2, 3, 10, 1000, 10**6)))
-        k = int(rng.integers(0, n if not replace else n + 1))
+        k, part = int(rng.integers(0, n if not replace else n + 1)), part.replacing(share)
         if rng.random() < 0.2:
             name = "sampled_clients"
         # of all samples of k records, a share of C(n - 1, k - 1)/C(n, k) holds a given one
@@ -121,7 +130,8 @@ def with_replacement(rng: Rng) -> Asked:
         reached = Sampled(part.directions[0], 1 - weights[0])
     cap = CopiesCap(tuple(weights), groups)
     truth = Truth((reached, reached.back()), k * part.reach, (cap,) if replace else (cap, cap.back()))
-    code = f"subsample({part.code}, kind='with', n={n}, k={k}, adjacency={'replace' if replace else 'add/remove'!r})"
+    words = f"kind='with', n={n}, k={k}, adjacency={'replace' if replace else 'add/remove'!r}"
+    code = f"subsample({part.replacing(1.0).code}, {words})"
     return asked(rng, code, truth, typical(truth, 1e-9))
 
 

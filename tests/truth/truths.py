@@ -6,6 +6,7 @@ gamma > 0, with delta(epsilon) = H(e**epsilon). Nothing here is shared with the 
 * `Outcomes`: finitely many outcomes, term by term.
 * `Normal`, `Laplace`: two shifted noises; by Neyman and Pearson the best event is a half-line.
 * `Sampled`: (1 - q) Q + q P against Q, and back.
+* `Replaced`: (1 - q) N_0 + q N_v against (1 - q) N_0 + q N_w, or the reverse: the larger.
 * `Mixed`: finitely many outcomes beside another pair: sum over outcomes of p H(gamma q / p).
 * `LaplaceBeside`, `SampledNormalBeside`: one noise beside another pair: the same, as an integral over the noise.
 * `Copies`: a record that is drawn j times moves the noise by j steps: sum_j w_j N(j) against N(0), and back.
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, product
@@ -221,6 +222,49 @@ class SampledBack(Divergence):
 
     def back(self) -> Sampled:
         return Sampled(self.base, self.rate)
+
+
+@dataclass(frozen=True)
+class Replaced(Divergence):
+    """Noise N around 0, moved with chance q to v > 0, or to w < v; at gamma < 1 that of the reverse.
+
+    At gamma >= 1 the best event is a half-line, as N_0/N_v and N_w/N_v fall; its end is enclosed by bisection.
+    whole: that of N_v against N_w, for q = 1.
+    """
+
+    rate: arb
+    first: arb
+    second: arb
+    whole: Divergence
+
+    def at(self, gamma: arb) -> arb:
+        if gamma < 1:
+            return 1 - gamma + gamma * self.at(1 / gamma)
+        if self.rate == 1:
+            return self.whole.at(gamma)
+        low, high = arb(-2000), arb(2000) + self.first
+        if self.rate == 0 or not self._gain(self._density, high, gamma) > 0:
+            return ZERO
+        for _ in range(_BISECTIONS):
+            middle = ((low + high) / 2).mid()
+            low, high = (low, middle) if self._gain(self._density, middle, gamma) > 0 else (middle, high)
+        value = self._gain(self._tail, high, gamma)
+        return value.union(value + (high - low) * (1 + gamma)).nonnegative_part()
+
+    def back(self) -> Replaced:
+        return self
+
+    def _gain(self, part: Callable[[arb], arb], x: arb, gamma: arb) -> arb:
+        moved = part(x - self.first) - gamma * part(x - self.second)
+        return (1 - self.rate) * (1 - gamma) * part(x) + self.rate * moved
+
+    def _density(self, x: arb) -> arb:
+        return (-x * x / 2).exp() if isinstance(self.whole, Normal) else (-abs(x)).exp()
+
+    def _tail(self, x: arb) -> arb:
+        if isinstance(self.whole, Normal):
+            return tail(x)
+        return (-x).exp() / 2 if x > 0 else 1 - x.exp() / 2
 
 
 @dataclass(frozen=True)

@@ -145,6 +145,8 @@ class Step:
         if isinstance(self.times, str) or not isinstance(self.times, tuple | list):
             raise ValueError(f"times must be a list of {_counts()}, got {self.times!r}")
         object.__setattr__(self, "times", tuple(_factor(part) for part in self.times))
+        for name, kind in (("sampling", Sampling), ("shuffling", Shuffling)):
+            _instance(name, getattr(self, name), kind)
         if self.shuffling and self.sampling:
             self._check_sampled_shuffling(self.sampling, self.shuffling)
         words = [part for part in self.times if isinstance(part, str)]
@@ -191,6 +193,7 @@ class Protocol:
         _text("name", self.name, empty=False)
         _text("source", self.source)
         _one_of("unit", self.unit, Unit)
+        _instance("split", self.split, Split)
         if self.paper is not None:
             _one_of("paper", self.paper, PaperKey)
         for count in get_args(Count):
@@ -205,11 +208,13 @@ class Protocol:
             raise ValueError(f"steps must be one Step or more, got {self.steps!r}")
         object.__setattr__(self, "mechanisms", tuple(self._mechanism(i, step) for i, step in enumerate(self.steps, 1)))
         shuffled = any(step.shuffling for step in self.steps)
-        if self.adjacency is None:
-            stated = not shuffled and "add/remove" in map(adjacency_of, self.mechanisms)
-            object.__setattr__(self, "adjacency", "add/remove" if stated else "replace")
-        if check_adjacency(self.adjacency) != "replace" and shuffled:
+        noise = not shuffled and "add/remove" in map(adjacency_of, self.mechanisms)
+        adjacency = check_adjacency(
+            ("add/remove" if noise else "replace") if self.adjacency is None else self.adjacency
+        )
+        if adjacency != "replace" and shuffled:
             raise ValueError("adjacency must be replace where reports are shuffled: their number is known")
+        object.__setattr__(self, "adjacency", adjacency)
 
     def times(self, step: Step, *, without: tuple[str, ...] = ()) -> int:
         """How often one unit's data passes through this step; some counts may be left out of the product."""
@@ -280,6 +285,11 @@ def _number(name: str, value: Any, *, low: float, high: float = math.inf, strict
 def _text(name: str, value: Any, *, empty: bool = True) -> None:
     if not isinstance(value, str) or not (empty or value.strip()):
         raise ValueError(f"{name} must be a text{'' if empty else ' that is not empty'}, got {value!r}")
+
+
+def _instance(name: str, value: Any, kind: type) -> None:
+    if value is not None and not isinstance(value, kind):
+        raise ValueError(f"{name} must be a {kind.__name__} or None, got {value!r}")
 
 
 def _one_of(name: str, value: Any, choices: Any) -> None:

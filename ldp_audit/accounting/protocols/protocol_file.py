@@ -62,7 +62,7 @@ def parse_protocol(content: bytes, where: str = "protocol", folder: Path = Path(
     if any(line.count(b".") > _DOTS for line in content.splitlines()):
         raise ValueError(f"{where}: a line has at most {_DOTS} full stops")
     try:
-        document = tomllib.loads(content.decode("utf-8"))
+        document = tomllib.loads(content.decode("utf-8-sig"))
         return _protocol(document, folder)
     except UnicodeDecodeError:
         raise ValueError(f"{where}: is not a text in UTF-8") from None

@@ -1,7 +1,7 @@
 """Data sets by name: from installed packages, synthetic, or read from a user's folder.
 
-A loader is a function `(folder, **options) -> Images | Table` in a file of its own. Nothing is downloaded, and nothing
-is unpickled except CIFAR's own format, by an unpickler that builds arrays only.
+A loader is a function `(folder, **options) -> Images | Table` in a file of its own. Nothing is downloaded but by
+`packages`, and nothing is unpickled except CIFAR's own format, by an unpickler that builds arrays only.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def load(name: str, folder: str | Path | None = None, **options: Any) -> Images 
     folder: where its files are; None for data sets without files.   options: the loader's own, such as a seed.
     Raises ValueError for an unknown name, for a missing or needless folder, and for unexpected files.
     """
-    source = DATASETS.get(name)
+    source = DATASETS.get(name) if isinstance(name, str) else None
     if source is None:
         raise ValueError(f"data must be one of {', '.join(DATASETS)}, got {name!r}")
     if source.files and folder is None:

@@ -20,6 +20,7 @@ from ldp_audit.training.findings import (
     Question,
     Verdict,
     accuracies,
+    all_of,
     greater,
     measured,
     paired,
@@ -159,9 +160,8 @@ def scores_differ_little(results: Results) -> Finding | None:
     if not all(pairs.values()):
         return None
     tested = {pair: within(differences, MARGIN, ERROR_RATE) for pair, differences in pairs.items()}
-    seen = all(verdict == "seen" for verdict, _ in tested.values())
     far = any(within(differences, MARGIN, ERROR_RATE / len(pairs))[0] == "opposite" for differences in pairs.values())
-    verdict: Verdict = "seen" if seen else "opposite" if far else "not seen"
+    verdict = all_of([one for one, _ in tested.values()], opposite=far)
     numbers = {pair: numbers for pair, (_, numbers) in tested.items()}
     says = "logits, softmax and argmax give the same accuracy, within five points"
     return _finding("scores", says, verdict, numbers, "Table 3")

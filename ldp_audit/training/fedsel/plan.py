@@ -21,7 +21,7 @@ from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.fedsel.settings import FedSelSettings
 from ldp_audit.training.fedsel.signal_to_noise import signal_ratio
 from ldp_audit.training.fedsel.solution import SELECTIONS
-from ldp_audit.training.findings import Finding, Question, Verdict, greater
+from ldp_audit.training.findings import Finding, Question, Verdict, all_of, greater
 from ldp_audit.training.results import Row, apart, interval
 from ldp_audit.training.sweep import read_paper
 
@@ -300,8 +300,8 @@ def _finding(
     compared = [name for name in differences if name not in idle]
     rate = ERROR_RATE / max(1, len(compared))
     judged = {name: greater(values, rate) for name, values in differences.items()}
-    verdicts = [judged[name][0] for name in compared]
-    verdict: Verdict = "opposite" if "opposite" in verdicts else "seen" if set(verdicts) == {"seen"} else "not seen"
+    verdicts: list[Verdict] = [judged[name][0] for name in compared]
+    verdict = all_of(verdicts, opposite="opposite" in verdicts)
     more, told = numbers or {}, dict.fromkeys(idle, "nothing learnt")
     shown = {
         name: {"verdict": told.get(name, one), **found, **more.get(name, {})} for name, (one, found) in judged.items()

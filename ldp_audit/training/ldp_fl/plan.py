@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ldp_audit.training.datasets import Images, Table
-from ldp_audit.training.findings import Finding, Question, Verdict, greater, paired, rising, within
+from ldp_audit.training.findings import Finding, Question, Verdict, all_of, greater, paired, rising, within
 from ldp_audit.training.ldp_fl.settings import LdpFlSettings
 from ldp_audit.training.results import beside
 from ldp_audit.training.sweep import read_paper
@@ -133,9 +133,7 @@ def no_radius_does_as_well(results: Results) -> Finding | None:
     group = max(compared, key=lambda one: one.layers)
     tests = {radius: greater(paired(group.adaptive, runs), ERROR_RATE) for radius, runs in group.fixed.items()}
     worse = [greater(paired(runs, group.adaptive), ERROR_RATE / len(tests))[0] for runs in group.fixed.values()]
-    verdict: Verdict = "opposite" if "seen" in worse else "not seen"
-    if all(one == "seen" for one, _ in tests.values()):
-        verdict = "seen"
+    verdict = all_of([one for one, _ in tests.values()], opposite="seen" in worse)
     numbers = {f"adaptive less radius {radius:g}": shown for radius, (_, shown) in tests.items()}
     says = f"No fixed radius does as well as adaptive ranges for the deeper network ({group.words})."
     return Finding("no-radius-does-as-well", says, verdict, numbers, ERROR_RATE, "Fig. 5 (d)")

@@ -78,7 +78,7 @@ def test_folds_are_averaged_before_the_test() -> None:
     assert len(repeat_means(one, solution="NP-K")) == 1
     found = top_beats_random(one)
     assert found is not None
-    assert found.verdict == "not seen"
+    assert found.verdict == "not tested"
 
 
 def test_the_exact_trade_stands_beside_where_the_dimensions_are_known() -> None:

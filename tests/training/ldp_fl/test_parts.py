@@ -143,5 +143,7 @@ def test_presets_have_the_papers_settings() -> None:
     assert [settings["cifar-10"][name] for name in names] == [500, 15, 0.015, "adaptive", 1.0]
     assert [PAPER.presets[data][0].varied["epsilon"][0] for data in settings] == [1.0, 4.0, 10.0]
     for table in PAPER.printed:
+        if table["place"] != "Table 1":
+            continue
         swept = PAPER.presets[f"table-1-{table['data'][0]}"][0].varied["epsilon"]
         assert {cell["epsilon"] for cell in table["cells"]} == set(swept)

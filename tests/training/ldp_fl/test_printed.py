@@ -34,13 +34,25 @@ def results(name: str, preset: str, **changed: Any) -> dict[str, Any]:
 
 @together(("name", "data"), [("mnist", "mnist"), ("fashion-mnist", "fmnist"), ("cifar-10-python", "cifar-10")])
 def test_every_cell_stands_beside_its_own_point(name: str, data: str) -> None:
-    rows = beside_the_paper(results(name, f"table-1-{data}"))
+    rows = [row for row in beside_the_paper(results(name, f"table-1-{data}")) if row.place == "Table 1"]
     assert len(rows) == 4
     for row in rows:
         ranges, epsilon = row.what.split(", epsilon = ")
         fixed, adaptive = TABLE_1[data, float(epsilon)]
         assert row.printed == (adaptive if ranges == "adaptive" else fixed)
         assert row.measured == pytest.approx(float(epsilon) / 100 + (ranges == "adaptive") / 2)
+
+
+HEADLINES = {"mnist": (1.0, 0.9624), "fmnist": (4.0, 0.8626), "cifar-10": (10.0, 0.6146)}
+"""Section 5.2: epsilon and accuracy by data."""
+
+
+@together("data", HEADLINES)
+def test_the_headline_of_section_5_stands_beside_the_preset(data: str) -> None:
+    epsilon, accuracy = HEADLINES[data]
+    (row,) = [row for row in beside_the_paper(results(data, data)) if row.place == "Section 5.2"]
+    assert (row.what, row.printed) == (f"epsilon = {epsilon:g}", accuracy)
+    assert row.measured == pytest.approx(epsilon / 100 + (data == "cifar-10") / 2)
 
 
 @together("changed", [{"n": 50}, {"rounds": 3}, {"fraction": 0.5}, {"radius": 0.2}, {"perturb": False}])
