@@ -7,7 +7,7 @@ OUT ?= report
 PINNED := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help report data docs fuzz site bench bench-samplers bench-coverage bench-accounting bench-everyday bench-auditors bench-implementation bench-training bench-reading golden package sbom test test-slow test-floors test-peers lint format constraints hashes clean
+.PHONY: help report data docs notebooks fuzz site bench bench-samplers bench-coverage bench-accounting bench-everyday bench-auditors bench-implementation bench-training bench-reading golden package sbom test test-slow test-floors test-peers lint format constraints hashes clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -102,7 +102,7 @@ format: $(VENV)/.installed-dev ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-docs: $(VENV)/.installed ## write docs/mechanisms.md, its reference and docs/what-ldp-fl-spends.md anew
+docs: $(VENV)/.installed ## write docs/mechanisms.md, its reference, docs/what-ldp-fl-spends.md and the gallery's figures anew
 	$(BIN)/python -m ldp_audit.reports.mechanism_page > docs/mechanisms.md.new
 	mv docs/mechanisms.md.new docs/mechanisms.md
 	$(BIN)/python -m ldp_audit.reports.mechanism_page reference > docs/reference/mechanisms.md.new
@@ -111,6 +111,10 @@ docs: $(VENV)/.installed ## write docs/mechanisms.md, its reference and docs/wha
 	mv docs/assets/rooms.svg.new docs/assets/rooms.svg
 	$(BIN)/python -m ldp_audit.accounting.protocols.ldp_fl_page > docs/what-ldp-fl-spends.md.new
 	mv docs/what-ldp-fl-spends.md.new docs/what-ldp-fl-spends.md
+	$(BIN)/python docs/_site/gallery.py
+
+notebooks: $(VENV)/.installed-dev ## run docs/notebooks afresh, and store their outputs in them
+	$(ONE_THREAD) $(BIN)/python docs/_site/notebooks.py docs/notebooks/*.ipynb
 
 bench-samplers: $(VENV)/.installed-dev ## samplers beside Generator.random and the peers that are installed
 	$(BIN)/python benchmarks/samplers.py

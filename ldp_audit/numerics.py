@@ -13,9 +13,6 @@ from numbers import Real
 from operator import index
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 MOST_TIMES = 10**300
 """The largest count; more overflows a float."""
 
@@ -73,7 +70,7 @@ def positive(value: float, name: str) -> float:
 def whole(value: Any, name: str, least: int = 1, most: int = MOST_TIMES) -> int:
     """A whole number in least .. most, of any type with `__index__`. Raises ValueError for anything else."""
     try:
-        found = None if isinstance(value, bool | np.bool_) else index(value)
+        found = None if isinstance(value, bool) else index(value)
     except TypeError:
         found = None
     if found is None or not least <= found <= most:
@@ -81,6 +78,31 @@ def whole(value: Any, name: str, least: int = 1, most: int = MOST_TIMES) -> int:
         accepted = f"in {least} .. {_power(most)}" if upper else f">= {least}"
         raise ValueError(f"{name} must be a whole number {accepted}, got {shown(value)}")
     return found
+
+
+def between(value: Any, name: str, accepted: str, fits: Callable[[float], bool]) -> float:
+    """A number that fits. Raises ValueError, which says what is accepted, for anything else."""
+    found = as_float(value)
+    if not fits(found):
+        raise ValueError(f"{name} must be {accepted}, got {shown(value)}")
+    return found
+
+
+def listed(values: Any, name: str, of: str = "a sequence") -> list[Any]:
+    """The elements of what can be iterated over and is no text. Raises ValueError for anything else."""
+    try:
+        found = None if isinstance(values, str | bytes) else list(values)
+    except TypeError:
+        found = None
+    if found is None:
+        raise ValueError(f"{name} must be {of}, got {shown(values)}")
+    return found
+
+
+def instance(value: Any, kind: type | tuple[type, ...], name: str, accepted: str) -> None:
+    """Raise ValueError unless the value is of the kind."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be {accepted}, got {shown(value)}")
 
 
 def _power(number: int) -> str:
@@ -126,19 +148,6 @@ def log1mexp(log_mass: float) -> float:
     if log_mass > -0.7:
         return math.log(-math.expm1(log_mass))
     return min(math.log1p(-math.exp(log_mass)), -math.ulp(0.0)) if log_mass > -math.inf else 0.0
-
-
-def log_sum(logs: NDArray[np.float64]) -> float:
-    """ln of the sum of e**logs; minus infinity for an empty sum."""
-    top = float(logs.max(initial=-math.inf))
-    return top if not math.isfinite(top) else top + math.log(float(np.exp(logs - top).sum()))
-
-
-def log_expm1(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """ln(e**x - 1), elementwise; minus infinity for x <= 0."""
-    positive = np.maximum(x, 0.0)
-    with np.errstate(divide="ignore"):
-        return positive + np.log(-np.expm1(-positive))
 
 
 def exp_upwards(log: float) -> float:

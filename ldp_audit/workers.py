@@ -27,6 +27,8 @@ from multiprocessing.connection import Connection, wait
 from threading import Lock, Thread
 from typing import Any, NamedTuple, Protocol
 
+from ldp_audit.numerics import whole
+
 MAX_LOSSES = 3
 """Workers that one task may lose."""
 
@@ -70,8 +72,7 @@ class Pool(Protocol):
 
 def pool_of(workers: int = 1, scheduler: str | None = None) -> Pool:
     """The pool of `workers` processes here (1: this one), or of a Dask scheduler's address; ValueError for both."""
-    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-        raise ValueError(f"workers must be a whole number >= 1, got {workers!r}")
+    workers = whole(workers, "workers")
     if scheduler is not None:
         if workers != 1:
             raise ValueError(f"workers must not be given with a scheduler, whose workers compute, got {workers!r}")

@@ -82,7 +82,7 @@ from tests.together import together
         (["audit", f"{PROGRAMS}:honest", *CLAIM, "--monotone"], "--bits and --monotone are about --implementation"),
         (
             ["audit", f"{PROGRAMS}:honest", *CLAIM, "--implementation", "--bits", "0"],
-            "--bits must be a whole number in 1..64",
+            "--bits must be a whole number in 1 .. 64",
         ),
         (["audit", f"{PROGRAMS}:honest", "--inputs=-1", "--implementation"], "--inputs must be two or more"),
         (["audit", f"{PROGRAMS}:fails", *CLAIM, "--implementation"], "ArithmeticError: boom"),

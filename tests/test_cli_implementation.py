@@ -109,7 +109,7 @@ def test_a_sequential_result_is_said_to_be_none_that_can_be_confirmed(tmp_path: 
     capsys.readouterr()
     assert audit("--confirm", str(path)) == 2
     error = capsys.readouterr().err
-    assert "is of a sequential audit, which cannot be confirmed: run one without" in error
+    assert "cannot be confirmed or merged: it is of a sequential audit" in error
     assert error.count("\n") == 1
 
 

@@ -63,7 +63,7 @@ class Bracket:
 
 def advantage(loss: PrivacyLoss) -> Bracket:
     """The best attack's true-positive rate less its false-positive rate: delta(0), the total variation distance."""
-    return Bracket(*loss.delta_bounds(0.0))
+    return Bracket(*_given(loss).delta_bounds(0.0))
 
 
 def guess_accuracy(loss: PrivacyLoss, prior: float = 0.5) -> Bracket:
@@ -75,7 +75,7 @@ def guess_accuracy(loss: PrivacyLoss, prior: float = 0.5) -> Bracket:
     rarer = min(chance, 1 - chance)
     if rarer == 0:
         return Bracket(1.0, 1.0)
-    low, high = loss.delta_bounds(math.log((1 - rarer) / rarer))
+    low, high = _given(loss).delta_bounds(math.log((1 - rarer) / rarer))
     return Bracket(1 - rarer + rarer * low, 1 - rarer + rarer * high)
 
 
@@ -98,8 +98,8 @@ def loss_exceeds(loss: PrivacyLoss, epsilon: float) -> Bracket:
     """
     asked = nonnegative(epsilon)
     if math.isinf(asked):
-        return Bracket(*loss.delta_bounds(asked))
-    ends = [_tail(pair, asked) for pair in loss.directions]
+        return Bracket(*_given(loss).delta_bounds(asked))
+    ends = [_tail(pair, asked) for pair in _given(loss).directions]
     return Bracket(max(low for low, _ in ends), max(high for _, high in ends))
 
 
@@ -110,7 +110,7 @@ def epsilon_with_probability(loss: PrivacyLoss, delta: float) -> float:
     probability. delta: in [0, 1]; ValueError for anything else.
     """
     log_of_delta(delta, None)
-    low, high = loss.epsilon(delta), loss.supremum()
+    low, high = _given(loss).epsilon(delta), loss.supremum()
     if math.isinf(low) or loss_exceeds(loss, low).upper <= delta:
         return low
     reach = min(high, 1 + 2 * low)
@@ -126,7 +126,7 @@ def epsilon_with_probability(loss: PrivacyLoss, delta: float) -> float:
 
 def shown_outright(loss: PrivacyLoss) -> Bracket:
     """The probability of an output that only one of the neighbours can give: delta at infinite epsilon."""
-    return Bracket(*loss.delta_bounds(math.inf))
+    return Bracket(*_given(loss).delta_bounds(math.inf))
 
 
 def detection(loss: PrivacyLoss, false_alarm: float) -> Bracket:
@@ -151,6 +151,12 @@ def precision(loss: PrivacyLoss, prior: float, false_alarm: float) -> float:
         return 1.0
     odds = math.log(chance) - math.log1p(-chance) + math.log(right) - math.log(wrong)
     return min(1.0, expit(odds) * (1 + _ROUNDING))
+
+
+def _given(loss: PrivacyLoss) -> PrivacyLoss:
+    if not isinstance(loss, PrivacyLoss):
+        raise ValueError(f"loss must be a PrivacyLoss, as privacy_loss gives it, got {loss!r}")
+    return loss
 
 
 def _tail(loss: PairLoss, epsilon: float) -> tuple[float, float]:
@@ -196,9 +202,10 @@ def detection_bounds(loss: PrivacyLoss, alpha: float) -> tuple[float, float]:
     alpha: the false-positive rate, in [0, 1]. The bounds agree to about 1e-11 of themselves for Gaussian noise and for
     finitely many losses, and to about 1e-9 where delta is exact.
     """
-    if alpha == 1:
+    losses = _given(loss).directions
+    if probability(alpha, "alpha") == 1:
         return 1.0, 1.0
-    ends = [_of_pair(pair, alpha) for pair in loss.directions]
+    ends = [_of_pair(pair, alpha) for pair in losses]
     low, high = max(low for low, _ in ends), max(high for _, high in ends)
     return max(0.0, low - _LEAST), min(1.0, high + _LEAST if high > 0 else 0.0)
 

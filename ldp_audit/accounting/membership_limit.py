@@ -32,11 +32,10 @@ from ldp_audit.accounting.shuffling.anonymous_counts import (
     CountLaws,
     Others,
     chance_of_others,
-    check_clients,
     hypotheses,
 )
 from ldp_audit.losses.noise_losses import GaussianLoss
-from ldp_audit.numerics import exp_upwards, nonnegative, whole
+from ldp_audit.numerics import as_float, exp_upwards, nonnegative, whole
 
 _BERRY_ESSEEN = 0.4748
 _STEPS = 200  # of a bisection: floats are used up before
@@ -91,6 +90,7 @@ class NormalLoss:
 def compose(laws: CountLaws, m: int) -> NormalLoss:
     """The sum of the losses of m independent counts, in the normal limit. m: a whole number >= 1."""
     whole(m, "m")
+    _check_laws(laws)
     directions = laws.moments, laws.swapped.moments
     return NormalLoss(
         means=(m * directions[0].mean, m * directions[1].mean),
@@ -116,6 +116,7 @@ def compose_signals(
 def advantage(laws: CountLaws, m: int) -> Advantage:
     """The advantage of the best test on m independent counts; exact for m = 1. m: a whole number >= 1."""
     whole(m, "m")
+    _check_laws(laws)
     if m == 1:
         return Advantage(*[laws.advantage()] * 3)
     directions = laws.moments, laws.swapped.moments
@@ -136,7 +137,7 @@ def signal(n: int, epsilon: float, *, others: Others = "one end", against: Again
 
     n: clients with the target, any whole number >= 1.   epsilon: of one report, nats, >= 0.
     """
-    check_clients(n)
+    whole(n, "n")
     gap, own, each = _ingredients(epsilon, others, against)
     variance = own + (n - 1) * each
     if gap == 0:
@@ -186,9 +187,10 @@ def smallest_dimension(laws: CountLaws, rounds: int, wanted: float, *, surely: b
     rounds: a whole number >= 1.   wanted: in (0, 1).   Raises ValueError for others, and where the counts have no
     signal.
     """
-    if not 0 < wanted < 1:
+    if not 0 < as_float(wanted) < 1:
         raise ValueError(f"wanted must be in (0, 1), got {wanted!r}")
     whole(rounds, "rounds")
+    _check_laws(laws)
     if laws.advantage() == 0:
         raise ValueError("these counts say nothing: no number of weights gives any advantage")
 
@@ -205,9 +207,14 @@ def smallest_dimension(laws: CountLaws, rounds: int, wanted: float, *, surely: b
     return many
 
 
+def _check_laws(laws: CountLaws) -> None:
+    if not isinstance(laws, CountLaws):
+        raise ValueError(f"laws must be the distributions of a count (CountLaws), got {laws!r}")
+
+
 def check_delta(delta: float) -> None:
     """Raise ValueError unless delta is in [0, 1)."""
-    if isinstance(delta, bool) or not isinstance(delta, int | float | np.number) or not 0 <= delta < 1:
+    if not 0 <= as_float(delta) < 1:
         raise ValueError(f"delta must be in [0, 1), got {delta!r}")
 
 

@@ -23,7 +23,7 @@ from ldp_audit.losses.grid_loss import check_width
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.mechanisms.mechanism import Adjacency, Mechanism
-from ldp_audit.numerics import exp_upwards, log_of_delta, nonnegative, root, whole
+from ldp_audit.numerics import exp_upwards, listed, log_of_delta, nonnegative, root, whole
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -55,6 +55,8 @@ class PrivacyLoss:
             raise ValueError(f"directions must be a tuple of losses of pairs (PairLoss), got {self.directions!r}")
         if not self.directions:
             raise ValueError("directions must hold one loss or more, got none")
+        if isinstance(self.assumptions, str) or not isinstance(self.assumptions, tuple | list):
+            raise ValueError(f"assumptions must be a tuple of texts, got {self.assumptions!r}")
 
     @property
     def exact(self) -> bool:
@@ -203,10 +205,8 @@ def compose(items: Iterable[tuple[Any, int]], *, width: float = WIDTH) -> Privac
     Raises ValueError for anything else, and for losses between neighbours of both adjacencies.
     """
     check_width(width)
-    if not isinstance(items, Iterable):
-        raise ValueError(f"items must be pairs (mechanism or loss, times), got {items!r}")
-    listed = [_item(item) for item in items]
-    spent = [(loss, times) for loss, times in listed if times]
+    given = [_item(item) for item in listed(items, "items", "pairs (mechanism or loss, times)")]
+    spent = [(loss, times) for loss, times in given if times]
     if len(spent) == 1 and spent[0][1] == 1:
         return spent[0][0]
     relations: set[Adjacency] = {loss.adjacency for loss, _ in spent if loss.adjacency is not None}

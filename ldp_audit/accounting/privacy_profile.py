@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ldp_audit.accounting.converted import plain
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, neighbours
 from ldp_audit.losses.hulls import HullLoss
+from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.numerics import exp_upwards
 
 LEVELS = (0.0, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
@@ -45,11 +46,12 @@ class PrivacyProfile:
         The lower bounds are 0. Raises ValueError for no point, or bad ones.
         """
         try:
-            listed = [(float(epsilon), float(delta)) for epsilon, delta in points]
-        except (TypeError, ValueError, OverflowError) as error:
+            listed = [(epsilon, delta) for epsilon, delta in points]
+        except (TypeError, ValueError) as error:
             raise ValueError(f"points must be pairs (epsilon, delta) of numbers, got {points!r}") from error
-        words = ", ".join(f"({epsilon:g}, {delta:g})" for epsilon, delta in listed)
-        return cls(PrivacyLoss((HullLoss.of_points(listed),), (*assumptions, f"it satisfies {words}")))
+        loss = HullLoss.of_points(listed)
+        words = ", ".join(f"({float(epsilon):g}, {float(delta):g})" for epsilon, delta in listed)
+        return cls(PrivacyLoss((loss,), (*assumptions, f"it satisfies {words}")))
 
     @property
     def exact(self) -> bool:
@@ -99,7 +101,7 @@ class PrivacyProfile:
         }
 
     def _at(self, epsilon: ArrayLike) -> tuple[list[ProfileRow], tuple[int, ...]]:
-        asked = np.asarray(epsilon, dtype=np.float64)
+        asked = levels(epsilon)
         return [self._row(float(one)) for one in asked.flat], asked.shape
 
     def _row(self, epsilon: float) -> ProfileRow:

@@ -24,7 +24,7 @@ N_w), and
     r = 2 s    v = s and w = -s dominate all others, so the loss is exact;
     r < 2 s    v = s and w = s - r dominate all others at t >= 1, and their reverse below. So the loss is attained at
                each t in one use; composed, no pair of data is known to attain it, and the lower bound is that of the
-               data of v = r/2 and w = -r/2, or for r <= s of v = r and w = 0.
+               data of this v and w, or for r <= s of v = r and w = 0.
 
 The proof is in `losses/subsampled_loss.py`.
 
@@ -58,12 +58,12 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss, adjacency_of, check_a
 from ldp_audit.losses.binomial import log_binomial
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, atoms_of, pure_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss, mixture
-from ldp_audit.losses.loss import LossWithInfinity, PairLoss
+from ldp_audit.losses.loss import LossWithInfinity, PairLoss, log_sum
 from ldp_audit.losses.subsampled_loss import ReplacedLoss, SamplingRate, subsampled, symmetric
 from ldp_audit.mechanisms.additive_noise import AdditiveNoise
 from ldp_audit.mechanisms.mechanism import Adjacency
 from ldp_audit.mechanisms.subsample_release import SubsampleRelease
-from ldp_audit.numerics import as_float, log_ratio, log_sum, whole
+from ldp_audit.numerics import as_float, log_ratio, whole
 
 Kind = Literal["poisson", "without", "with"]
 
@@ -125,11 +125,12 @@ def _replaced_noise(noise: AdditiveNoise, rate: SamplingRate) -> PairLoss:
         return ZERO_LOSS
     if rate.log_left_out == -math.inf:
         return noise.moved(two)
-    found = ReplacedLoss(noise.moved(one), noise.moved(two), rate)
+    longest, both = noise.moved(one), noise.moved(two)
+    found = ReplacedLoss(longest, longest, both, rate)
     if two == 2 * one:
         return found
-    attained = ReplacedLoss(noise.moved(two / 2), noise.moved(two), rate)
-    return EnclosedLoss(attained if two > one else subsampled(noise.moved(two), rate), found)
+    attained = ReplacedLoss(longest, noise.moved(two - one), both, rate) if two > one else subsampled(both, rate)
+    return EnclosedLoss(attained, found)
 
 
 def _chance(kind: Kind, rate: float | None, n: int | None, k: int | None, adjacency: Adjacency) -> SamplingRate:

@@ -29,6 +29,8 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.hulls import levels_of
 from ldp_audit.losses.loss import PairLoss
+from ldp_audit.mechanisms.inputs import numbers_of
+from ldp_audit.mechanisms.log_space import levels as levels_of_profile
 
 _MOST_ATOMS = 200_000
 _COARSE, _FINE = 100, 1500
@@ -68,7 +70,7 @@ def trade_off_from_below(mechanism: Any, alpha: ArrayLike, levels: ArrayLike) ->
     returns: shape of alpha. Raises ValueError for an alpha that is no rate.
     """
     rates = rates_of(alpha)
-    asked = np.atleast_1d(np.asarray(levels, dtype=np.float64))
+    asked = np.atleast_1d(levels_of_profile(levels))
     left = 1 - np.atleast_1d(mechanism.delta(asked))
     steep = left - np.exp(asked) * rates[..., None]
     flat = np.exp(-asked) * (left - rates[..., None])
@@ -217,10 +219,7 @@ class TradeOffCurve:
 
 def rates_of(alpha: ArrayLike) -> NDArray[np.float64]:
     """As floats. Raises ValueError unless all are in [0, 1]."""
-    try:
-        rates = np.asarray(alpha, dtype=np.float64)
-    except (TypeError, ValueError):
-        rates = np.array(np.nan)
+    rates = numbers_of("alpha", alpha, "real numbers in [0, 1]").astype(np.float64)
     if not np.all((rates >= 0) & (rates <= 1)):
         raise ValueError(f"alpha must lie in [0, 1], got {alpha!r}")
     return rates

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.arguments import check_count, check_seed, is_number
+from ldp_audit.auditing.arguments import check_count, check_seed
 from ldp_audit.auditing.bounds import Counts, Region, lower_limit
-from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, search_sizes, searched
+from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, most_searched, searched
 from ldp_audit.auditing.fitting import FitResult, fit
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
@@ -33,6 +33,7 @@ from ldp_audit.auditing.power import detectable_epsilon, plan
 from ldp_audit.auditing.program import LOOK, PILOT, Program, Sampler
 from ldp_audit.auditing.result import AuditResult, Witness, judged, shown
 from ldp_audit.auditing.test import FIRST_CALLS, Test, count_all, if_independent, suspected
+from ldp_audit.numerics import between
 
 _NEAR_MISS = 0.05  # a later look is taken where a test at this error would reject
 CALLS = "calls"
@@ -116,7 +117,7 @@ def assert_private(
     program, fresh = Program(sampler, seed, timeout, inputs=named), Fresh(sampler)
     room = piloted(program, named, rarest)
     room.check(goal, max_samples)
-    found = searched(program, inputs, room.searched(goal), goal.error("planned"), delta)
+    found = searched(program, inputs, room.searched(goal), goal.error("planned"), goal.delta)
     looks = _looks(program, named, found, goal, room.rarest, max_samples - room.pilot - found.spent)
     drawn = program.looked + room.pilot * len(named) + found.drawn + 2 * FIRST_CALLS
     result = _result(looks, found, goal, room, drawn, program, time.perf_counter() - start)
@@ -152,7 +153,7 @@ def assert_fits(
         law,
         inputs,
         samples=samples,
-        confidence=1 - false_alarm,
+        confidence=1 - float(false_alarm),
         seed=seed,
         timeout=timeout,
         tolerance=tolerance,
@@ -342,7 +343,7 @@ class Room:
 
     def needed(self, goal: Goal) -> int:
         """Samples of an input, at most, for the pilot, the search and the planned look."""
-        search = 4 * sum(search_sizes(self.searched(goal), self.dimension))
+        search = most_searched(self.searched(goal), self.dimension)
         return self.pilot + search + goal.samples(self.rarest)
 
     def check(self, goal: Goal, max_samples: int) -> None:
@@ -405,38 +406,30 @@ def goal_of(
 ) -> Goal:
     """The goal that the arguments of an assertion describe. Raises ValueError that names the one which is wrong."""
     __tracebackhide__ = True
-    if not (is_number(epsilon) and 0 <= epsilon < math.inf):
-        raise ValueError(f"epsilon must be a finite number >= 0, got {epsilon!r}")
-    if not (is_number(delta) and 0 <= delta < 1):
-        raise ValueError(f"delta must be in [0, 1), got {delta!r}")
-    if not (is_number(power) and 0 < power < 1):
-        raise ValueError(f"power must be in (0, 1), got {power!r}")
+    epsilon = between(epsilon, "epsilon", "a finite number >= 0", lambda one: 0 <= one < math.inf)
+    delta = between(delta, "delta", "in [0, 1)", lambda one: 0 <= one < 1)
+    power = between(power, "power", "in (0, 1)", lambda one: 0 < one < 1)
     check_false_alarm(false_alarm)
     if detects_epsilon is not None:
-        if not (is_number(detects_epsilon) and epsilon < detects_epsilon < math.inf):
-            raise ValueError(
-                f"detects_epsilon must be finite and above epsilon, which is {epsilon!r}, got {detects_epsilon!r}"
-            )
-        return Goal(float(epsilon), float(delta), float(detects_epsilon), power, false_alarm)
-    if not (is_number(detects) and 1 < detects < math.inf):
-        raise ValueError(f"detects must be a factor above 1, such as 1.1, got {detects!r}")
+        above = f"finite and above epsilon, which is {epsilon!r}"
+        higher = between(detects_epsilon, "detects_epsilon", above, lambda one: epsilon < one < math.inf)
+        return Goal(epsilon, delta, higher, power, float(false_alarm))
+    factor = between(detects, "detects", "a factor above 1, such as 1.1", lambda one: 1 < one < math.inf)
     if epsilon == 0:
         raise ValueError("detects is a factor of epsilon, which is 0: say detects_epsilon=..., in nats, instead")
-    return Goal(float(epsilon), float(delta), float(epsilon * detects), power, false_alarm)
+    return Goal(epsilon, delta, epsilon * factor, power, float(false_alarm))
 
 
 def check_false_alarm(false_alarm: float) -> None:
     """ValueError outside [1e-12, 0.5]."""
     __tracebackhide__ = True
-    if not (is_number(false_alarm) and 1e-12 <= false_alarm <= 0.5):
-        raise ValueError(f"false_alarm must be in [1e-12, 0.5], got {false_alarm!r}")
+    between(false_alarm, "false_alarm", "in [1e-12, 0.5]", lambda one: 1e-12 <= one <= 0.5)
 
 
 def check_samples(rarest: float, max_samples: int) -> None:
     """ValueError for a probability outside (0, 1), or a number of samples that is none."""
     __tracebackhide__ = True
-    if not (is_number(rarest) and 0 < rarest < 1):
-        raise ValueError(f"rarest must be in (0, 1), got {rarest!r}")
+    between(rarest, "rarest", "in (0, 1)", lambda one: 0 < one < 1)
     check_count("max_samples", max_samples, 1)
     if 20 / rarest > max_samples:
         raise ValueError(f"rarest must be at least 20 / max_samples, {20 / max_samples:.2g}, got {rarest!r}")

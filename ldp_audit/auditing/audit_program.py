@@ -1,7 +1,7 @@
 """audit(sampler, inputs, ...): a lower bound on a program's epsilon, for every program of independent outputs.
 
 Search samples choose a pair of inputs, a direction and an event; fresh samples test that one event. So searching
-costs samples and no confidence. Where others may show more, of which too little was seen to tell, up to three of them
+costs samples and no confidence. Where other events on the same inputs still promise clearly more, up to three of them
 are counted in the same outputs, for three tenths of the error. One percent of it goes to the test for programs that
 repeat themselves.
 """
@@ -29,6 +29,7 @@ from ldp_audit.auditing.scores.law_score import Law
 from ldp_audit.auditing.sequential import audit_sequentially
 from ldp_audit.auditing.test import Test, count_all, if_independent, reporter, suspected_by_few
 from ldp_audit.auditing.workers import runner_of
+from ldp_audit.numerics import instance
 from ldp_audit.progress import Progress
 
 _CALLS_SHARE = 0.01
@@ -94,6 +95,7 @@ def audit(
     claimed_epsilon = None if claimed_epsilon is None else float(claimed_epsilon)  # not numpy's, which JSON cannot hold
     claimed_delta, samples, confidence = float(claimed_delta), int(samples), float(confidence)
     program, fresh = Program(sampler, seed, timeout), Fresh(sampler)
+    instance(law, (Law, type(None)), "law", "an exact law, with log_prob(y, x), or None")
     if law is not None and (sequential or curves or resume is not None):
         raise ValueError("law goes without sequential, curves and resume")
     if sequential and (curves or workers != 1 or scheduler is not None or resume is not None):
@@ -114,7 +116,7 @@ def audit(
     product = law if isinstance(law, ProductLaw) and claimed_delta == 0 else None
     error = 1 - confidence
     claim = (claimed_epsilon, claimed_delta)
-    runner = None if workers == 1 and scheduler is None else runner_of(workers, scheduler)
+    runner = runner_of(workers, scheduler)
     state = opened(resume, program, search, claim, samples, confidence, curves=curves, floating_point=floating_point)
 
     # 1. Search: some of the samples choose the pair, the direction and the event.

@@ -42,6 +42,8 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
+from ldp_audit.numerics import between, instance, nonnegative, positive, whole
+
 _P_SHARE, _Q_SHARE = 0.001, 0.0005  # of the error, for the Clopper-Pearson limits of p and of q
 _CUT = 4.0  # deviations; below it the first tail says no more
 _LEAST_Q_SHARE = 0.7  # of p / ratio: the weights' q is no less; found best over counts from 72 to a million
@@ -67,14 +69,12 @@ class Counts:
 
     def __post_init__(self) -> None:
         for name, trials in (("trials", self.trials), ("other_trials", self.other_trials)):
-            if trials < 1:
-                raise ValueError(f"{name} must be at least 1, got {trials!r}")
+            whole(trials, name)
         for name, hits, trials in (
             ("hits", self.hits, self.trials),
             ("other_hits", self.other_hits, self.other_trials),
         ):
-            if not 0 <= hits <= trials:
-                raise ValueError(f"{name} must be in 0 .. {trials}, got {hits!r}")
+            whole(hits, name, 0, int(trials))
 
     def __add__(self, more: Counts) -> Counts:
         return Counts(
@@ -115,13 +115,11 @@ class Region:
     fineness: float = 0.002
 
     def __post_init__(self) -> None:
-        if not 0 < self.error <= 0.5:  # see `_most_q`
-            raise ValueError(f"error must be in (0, 0.5], got {self.error!r}")
-        if not (self.design_epsilon >= 0 and 0 <= self.design_delta < 1):
-            raise ValueError(
-                "design_epsilon must be >= 0 and design_delta in [0, 1), "
-                f"got {self.design_epsilon!r}, {self.design_delta!r}"
-            )
+        instance(self.counts, Counts, "counts", "Counts")
+        between(self.error, "error", "in (0, 0.5]", lambda error: 0 < error <= 0.5)  # see `_most_q`
+        nonnegative(self.design_epsilon, "design_epsilon")
+        between(self.design_delta, "design_delta", "in [0, 1)", lambda delta: 0 <= delta < 1)
+        positive(self.fineness, "fineness")
 
     def epsilon_lower(self, delta: float = 0.0) -> float:
         """A lower bound, nats, on every epsilon with p <= e**epsilon q + delta; 0 where nothing is known."""
@@ -133,7 +131,8 @@ class Region:
         On a cell [a, b] of p, (a - delta) e**-epsilon is the least q that the claim allows: its deviation must be above
         the cell's limit. Where even that of b is not above the limit at b alone, a point of the region obeys the claim.
         """
-        _check_delta(delta)
+        delta = _checked_delta(delta)
+        epsilon = nonnegative(epsilon)
         if self.counts.hits == 0 or self._first_edges[0][0] <= delta:
             return False
         starts, ends = self._first_edges
@@ -152,6 +151,8 @@ class Region:
 
     def distance(self, epsilon: float, delta: float = 0.0) -> float:
         """About how far the claim lies outside the region, standard deviations; below 0 inside. Only a guess."""
+        delta = _checked_delta(delta)
+        epsilon = nonnegative(epsilon)
         if self.counts.hits == 0:
             return -math.inf
         ends = self._first_edges[1]
@@ -160,7 +161,7 @@ class Region:
 
     def log_ratio_lower(self, delta: float = 0.0, *, low: float = -math.inf) -> float:
         """A lower bound on ln((p - delta) / q), which may be below 0; low: as of `_infimum`."""
-        _check_delta(delta)
+        delta = _checked_delta(delta)
 
         def log_ratio(p: np.ndarray, q: np.ndarray) -> np.ndarray:
             with np.errstate(divide="ignore"):
@@ -173,9 +174,7 @@ class Region:
 
     def delta_lower(self, epsilon: float) -> float:
         """A lower bound on every delta with p <= e**epsilon q + delta, at this epsilon (nats, inf allowed)."""
-        if not epsilon >= 0:
-            raise ValueError(f"epsilon must be >= 0, got {epsilon!r}")
-        slope = math.exp(min(epsilon, 300.0))
+        slope = math.exp(min(nonnegative(epsilon), 300.0))
         p, q = self.counts.smoothed  # only how finely to look depends on them
         spread = math.hypot(
             math.sqrt(p * (1 - p) / self.counts.trials), slope * math.sqrt(q * (1 - q) / self.counts.other_trials)
@@ -270,9 +269,8 @@ def _allowed(p: np.ndarray, epsilon: float, delta: float) -> np.ndarray:
     return np.clip((p - delta) * math.exp(-epsilon), 0.0, 1.0)
 
 
-def _check_delta(delta: float) -> None:
-    if not 0 <= delta <= 1:
-        raise ValueError(f"delta must be in [0, 1], got {delta!r}")
+def _checked_delta(delta: float) -> float:
+    return between(delta, "delta", "in [0, 1]", lambda found: 0 <= found <= 1)
 
 
 def _split(starts: np.ndarray, ends: np.ndarray, widths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

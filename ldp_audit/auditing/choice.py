@@ -59,6 +59,14 @@ class Choice:
     optimistic: float = 0.0
     alternatives: tuple[Choice, ...] = ()
 
+    def bound(self, doubt: float) -> float:
+        """The bound that its test is expected to give, less so many standard deviations of what was seen.
+
+        On the line through `predicted` and `optimistic`, so that rare events, of which little was seen, lose more.
+        """
+        steps = (doubt - _DOUBT_OF_ALTERNATIVES) / (_DOUBT_OF_FEW - _DOUBT_OF_ALTERNATIVES)
+        return self.optimistic + steps * (self.predicted - self.optimistic)
+
     @property
     def hopes(self) -> float:
         """The greatest bound that the event or an alternative may well give."""
@@ -108,22 +116,15 @@ def choose(
     return replace(safest, alternatives=_alternatives(safest, found, alternatives))
 
 
-def chosen_again(choice: Choice, tally: Sequence[Counts], *, trials: int, error: float, delta: float) -> Choice:
-    """The best of the event and its alternatives by fresh counts of each, and the alternatives that are left.
-
-    tally: counted with the inputs in the order of the choice's event.   The others: see `choose`.
-    """
-    judge, found = _Judge(trials, error, delta), []
-    for one, counts in zip((choice, *choice.alternatives), tally, strict=True):
-        seen = counts.swapped() if one.swapped != choice.swapped else counts
-        hits, n, other, m = np.array([[seen.hits], [seen.trials], [seen.other_hits], [seen.other_trials]])
-        doubts = (_DOUBT_OF_FEW, _DOUBT_OF_ALTERNATIVES)
-        safe, bold = (float(judge.predicted(hits, n, other, m, doubt)[0]) for doubt in doubts)
-        found.append(replace(one, predicted=safe, optimistic=bold, seen=seen, alternatives=()))
-    best = max(found, key=lambda one: one.predicted)
-    least = _least_optimistic(best)
-    others = sorted((one for one in found if one.optimistic > least), key=lambda one: -one.optimistic)
-    return replace(best, alternatives=tuple(others[:MOST_TESTED]))
+def recounted(choice: Choice, counts: Counts, *, trials: int, error: float, delta: float) -> Choice:
+    """The choice judged by fresh counts of its event, on the two inputs in the order that `choose` had them in."""
+    seen = counts.swapped() if choice.swapped else counts
+    hits, n, other, m = np.array([[seen.hits], [seen.trials], [seen.other_hits], [seen.other_trials]])
+    judge = _Judge(trials, error, delta)
+    safe, bold = (
+        float(judge.predicted(hits, n, other, m, doubt)[0]) for doubt in (_DOUBT_OF_FEW, _DOUBT_OF_ALTERNATIVES)
+    )
+    return replace(choice, predicted=safe, optimistic=bold, seen=seen, alternatives=())
 
 
 def expected_bound(seen: Counts, trials: int, error: float, delta: float) -> float:
@@ -181,8 +182,8 @@ def _scores(first: Sample, second: Sample, rng: np.random.Generator, *, floating
         yield from learner(first.learn.known_numbers, second.learn.known_numbers, rng)
 
 
-def _least_optimistic(best: Choice) -> float:
-    """What an alternative must promise to be worth a share of the error."""
+def least_optimistic(best: Choice) -> float:
+    """The optimistic bound from which on an alternative is worth a share of the error."""
     p, q = best.seen.smoothed
     return best.optimistic + _WORTH_A_SHARE * (math.log(p / q) - best.optimistic)
 
@@ -190,7 +191,7 @@ def _least_optimistic(best: Choice) -> float:
 def _alternatives(best: Choice, candidates: list[_Candidate], most: int) -> tuple[Choice, ...]:
     """The most optimistic of the others, each clearly more so than the best event, and unlike those before it."""
     others = [(one.optimistic[which], one, which) for one in candidates for which in (0, 1)]
-    least, found = _least_optimistic(best), [best]
+    least, found = least_optimistic(best), [best]
     for optimistic, candidate, which in sorted(others, key=lambda other: -other[0]):
         if len(found) > most or optimistic <= least:
             break
@@ -201,8 +202,10 @@ def _alternatives(best: Choice, candidates: list[_Candidate], most: int) -> tupl
 
 
 def _alike(one: Choice, other: Choice) -> bool:
-    if one.event.score is not other.event.score or one.swapped != other.swapped:
+    if one.swapped != other.swapped:
         return False
+    if one.event.score is not other.event.score:
+        return one.seen == other.seen
     counts = ((one.seen.hits, other.seen.hits), (one.seen.other_hits, other.seen.other_hits))
     return all(abs(math.log((a + 1) / (b + 1))) < _ALIKE for a, b in counts)
 

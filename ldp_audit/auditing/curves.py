@@ -32,6 +32,8 @@ from ldp_audit.auditing.events import Cells, Event, learned
 from ldp_audit.auditing.outputs import concatenated
 from ldp_audit.auditing.result import DivergenceClaim, Witness, plain
 from ldp_audit.auditing.scores import Score
+from ldp_audit.mechanisms.inputs import numbers_of
+from ldp_audit.numerics import between, instance, listed
 
 _SHAVE = 1e-12  # relative; far above the error of the incomplete beta function and its inverse
 _RUNS, _FEWEST = 64, 50  # neighbouring bins are one until they hold a 64th of the samples, or fewer near the ends
@@ -53,8 +55,9 @@ class Curves:
     error: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.error < 1:
-            raise ValueError(f"error must be in (0, 1), got {self.error!r}")
+        between(self.error, "error", "in (0, 1)", lambda error: 0 < error < 1)
+        for one in listed(self.levels, "levels", "a tuple of Counts"):
+            instance(one, Counts, "levels", "a tuple of Counts")
         if len({(one.trials, one.other_trials) for one in self.levels}) > 1:
             raise ValueError(f"levels must be counts of the same outputs, got {self.levels!r:.200}")
         for trials, hits in (
@@ -69,7 +72,7 @@ class Curves:
 
         Raises ValueError unless every epsilon is >= 0; inf is allowed.
         """
-        asked = np.asarray(epsilons, dtype=np.float64)
+        asked = numbers_of("epsilons", epsilons).astype(np.float64)
         if not np.all(asked >= 0):
             raise ValueError(f"epsilons must be >= 0, got {epsilons!r}")
         (p, q), slope = self._masses(), np.exp(np.minimum(asked, 700.0))[..., None]
@@ -81,7 +84,7 @@ class Curves:
 
         Order 1 is the Kullback-Leibler divergence, inf the largest log ratio. ValueError unless every order is >= 1.
         """
-        asked = np.asarray(orders, dtype=np.float64)
+        asked = numbers_of("orders", orders).astype(np.float64)
         if not np.all(asked >= 1):
             raise ValueError(f"orders must be >= 1, got {orders!r}")
         p, q = self._masses()
@@ -97,11 +100,11 @@ class Curves:
         found = []
         if rho is not None:
             lower = np.asarray(self.renyi_lower(_ORDERS))
-            worst = int(np.argmax(lower / _ORDERS))
+            worst, rho = int(np.argmax(lower / _ORDERS)), float(rho)
             order = float(_ORDERS[worst])
-            found.append(DivergenceClaim(f"claimed rho {rho:.6g}", order, float(rho) * order, float(lower[worst])))
+            found.append(DivergenceClaim(f"claimed rho {rho:.6g}", order, rho * order, float(lower[worst])))
         for order, allowed in (renyi or {}).items():
-            said = f"claimed Renyi epsilon {allowed:.6g} at order {order:.6g}"
+            said = f"claimed Renyi epsilon {float(allowed):.6g} at order {float(order):.6g}"
             found.append(DivergenceClaim(said, float(order), float(allowed), float(self.renyi_lower(order))))
         return tuple(found)
 
@@ -116,7 +119,7 @@ class Curves:
 
         A program is f-DP for no f that exceeds it anywhere. Raises ValueError for what lies outside [0, 1].
         """
-        asked = np.asarray(alphas, dtype=np.float64)
+        asked = numbers_of("alphas", alphas).astype(np.float64)
         if not np.all((asked >= 0) & (asked <= 1)):
             raise ValueError(f"alphas must lie in [0, 1], got {alphas!r}")
         x, y = np.array(self.hull).T

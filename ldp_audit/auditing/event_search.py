@@ -9,30 +9,39 @@ between any two inputs. Where a claim is about neighbouring ones alone (central 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.arguments import check_count, check_seed, is_number
-from ldp_audit.auditing.choice import MOST_TESTED, Choice, Sample, choose, chosen_again
+from ldp_audit.auditing.arguments import check_count, check_seed, count_of, is_number
+from ldp_audit.auditing.bounds import Counts
+from ldp_audit.auditing.choice import MOST_TESTED, Choice, Sample, choose, least_optimistic, recounted
 from ldp_audit.auditing.curves import level_events
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import concatenated, unrepeated
 from ldp_audit.auditing.program import COMPARE, SEARCH, Program
-from ldp_audit.auditing.test import Test, count_all
+from ldp_audit.numerics import instance, listed
 
 _MOST_NUMBERS = 2**21  # in the first of an input's search samples, so that memory is bounded
 _UNSURE = 0.05  # a log ratio whose search left this much doubt is searched again with more samples
 _WORTH_MORE = 0.2  # of the distance of the expected bound from the log ratio, which more search would add to it
 _SCREEN, _KEPT = 10, 4  # more pairs than this are screened with fewer samples; so many pairs are searched again
 _SCREENED = 4_000
-_COMPARED = 12  # a search that took less than this part of the samples compares its last candidates on as many
+_COMPARED = 12  # this part of the samples, at most, compares the last candidates of all pairs
 _MOST_ALTERNATIVES = 11
+_MOST_CONTENDERS, _ROUNDS = 15, 8
+_LIKELY, _POSSIBLE = 1.5, -1.0  # deviations off the expected bound, for the best of them, and for one that stays
+_DOUBTS = (0.5, 1.5, 2.5)  # by which those to be compared are ranked, in turn
 _FEWEST = 8  # coordinates that an output counts for, at least: events of single numbers are few
 _MOST_INPUTS = 200
+
+
+Pair = tuple[int, int]
+"""The places of two inputs."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,7 @@ class Found:
     """
 
     choice: Choice
-    places: tuple[int, int]
+    places: Pair
     learned: int
     spent: int
     drawn: int
@@ -76,12 +85,12 @@ def searched(
     """
     named = as_search(inputs)
     search = _Search(program, named.inputs, samples, error, delta, floating_point=floating_point)
-    pairs: Sequence[tuple[int, int]] = named.pairs
+    pairs: Sequence[Pair] = named.pairs
     dimension = program.learn_dimension(named.inputs[0], (SEARCH, 0))
     sizes = search_sizes(samples, dimension)
     if len(named.pairs) > _SCREEN and sizes[0] > _SCREENED:
         sizes = (_SCREENED, *sizes)
-    choices: Mapping[tuple[int, int], Choice] = {}
+    choices: Mapping[Pair, Choice] = {}
     settled = False
     for size in sizes:
         if progress is not None and (len(pairs) > 1 or choices):
@@ -91,12 +100,7 @@ def searched(
         settled = _settled(choices, pairs[0])
         if settled:
             break
-    found = search.found(choices)
-    if found.choice.alternatives and not settled and found.spent < samples // _COMPARED:
-        found = search.compared(found, samples // _COMPARED)
-    else:
-        tested = found.choice.alternatives[:MOST_TESTED]
-        found = replace(found, choice=replace(found.choice, alternatives=tested))
+    found = search.found(choices) if settled else search.compared(choices, samples // _COMPARED)
     return replace(found, levels=search.levels(found)) if curves else found
 
 
@@ -112,6 +116,11 @@ def search_sizes(samples: int, dimension: int) -> tuple[int, ...]:
     while 4 * (sum(sizes) + 2 * sizes[-1]) <= samples // limit and sum(sizes) + 2 * sizes[-1] <= most:
         sizes.append(2 * sizes[-1])
     return tuple(sizes)
+
+
+def most_searched(samples: int, dimension: int) -> int:
+    """The most search samples of an input that an audit of so many may take."""
+    return 4 * sum(search_sizes(samples, dimension)) + samples // _COMPARED
 
 
 def coverage_floor(learned: int) -> float:
@@ -136,24 +145,61 @@ class _Search:
         self.samples, self.error, self.delta, self.floating_point = samples, error, delta, floating_point
         self.drawn: dict[int, list[Sample]] = {}
 
-    def found(self, choices: Mapping[tuple[int, int], Choice]) -> Found:
+    def found(self, choices: Mapping[Pair, Choice]) -> Found:
         """The pair of greatest predicted bound."""
         pair = max(choices, key=lambda pair: choices[pair].predicted)
         places = (pair[1], pair[0]) if choices[pair].swapped else pair
         sizes = {place: sum(map(_size, rounds)) for place, rounds in self.drawn.items()}
         learned = sum(len(round_.learn) for round_ in self.drawn[pair[0]])
         alone = unrepeated(outputs for place in pair for one in self.drawn[place] for outputs in one.parts())
-        return Found(choices[pair], places, learned, sizes[pair[0]], sum(sizes.values()), alone)
+        choice = replace(choices[pair], alternatives=())
+        return Found(choice, places, learned, sizes[pair[0]], sum(sizes.values()), alone)
 
-    def compared(self, found: Found, trials: int) -> Found:
-        """Chosen again among the event and its alternatives, by so many more samples, counted but not kept."""
-        test = Test(found.choice.events, found.pair(self.inputs), found.places, trials, self.program.rows, COMPARE)
-        tally = count_all(test, self.program)
-        left = self.samples - found.spent - trials
-        choice = chosen_again(found.choice, tally, trials=left, error=self.error, delta=self.delta)
-        places = found.places[::-1] if choice.swapped != found.choice.swapped else found.places
-        drawn, spent = found.drawn + 2 * trials, found.spent + trials
-        return replace(found, choice=choice, places=places, spent=spent, drawn=drawn)
+    def compared(self, choices: Mapping[Pair, Choice], most: int) -> Found:
+        """The best event of all pairs by fresh counts of the likeliest ones, up to so many samples of each input.
+
+        Round after round, each as large as all before it, events that cannot well be the best are left out.
+        """
+        found, left = self.found(choices), _contenders(choices)
+        rows = max(1, min(self.program.rows, most // _ROUNDS))
+        chunks, done, drawn = most // rows, 0, found.drawn
+        trials = self.samples - found.spent - most
+        hits: Counter[tuple[int, int]] = Counter()  # by the input's place and the event's identity
+        while len(left) > 1 and done < chunks:
+            last = min(chunks, max(2 * done, 1))
+            for chunk in range(done, last):
+                drawn += self._count(left, hits, rows, chunk)
+            done = last
+            seen = [
+                Counts(hits[first, id(one.event)], rows * done, hits[second, id(one.event)], rows * done)
+                for (first, second), one in left
+            ]
+            left = [
+                (pair, recounted(one, counts, trials=trials, error=self.error, delta=self.delta))
+                for (pair, one), counts in zip(left, seen, strict=True)
+            ]
+            least = max(one.bound(_LIKELY) for _, one in left)
+            left = [(pair, one) for pair, one in left if one.bound(_POSSIBLE) >= least]
+        pair, best = max(left, key=lambda one: one[1].bound(_LIKELY))
+        others = [one for other, one in left if other == pair and one.optimistic > least_optimistic(best)]
+        others.sort(key=lambda one: -one.optimistic)
+        return replace(
+            found,
+            choice=replace(best, alternatives=tuple(others[:MOST_TESTED])),
+            places=pair[::-1] if best.swapped else pair,
+            spent=found.spent + done * rows,
+            drawn=drawn,
+        )
+
+    def _count(self, left: list[tuple[Pair, Choice]], hits: Counter[tuple[int, int]], rows: int, chunk: int) -> int:
+        """Count the events of each pair in one more call of each input; how many outputs these were."""
+        places = sorted({place for pair, _ in left for place in pair}, reverse=self.program.coin((COMPARE, chunk)))
+        for place in places:
+            outputs = self.program.outputs(self.inputs[place], rows, (COMPARE, place, chunk))
+            for pair, one in left:
+                if place in pair:
+                    hits[place, id(one.event)] += one.event.count(outputs)
+        return rows * len(places)
 
     def levels(self, found: Found) -> tuple[Event, ...]:
         """Of the pair that was found, from all its search samples."""
@@ -162,13 +208,13 @@ class _Search:
         levels = level_events(first, second, found.choice)
         return tuple(replace(event, structure=self.program.structure) for event in levels)
 
-    def choices(self, pairs: Iterable[tuple[int, int]], size: int) -> dict[tuple[int, int], Choice]:
+    def choices(self, pairs: Iterable[Pair], size: int) -> dict[Pair, Choice]:
         """Of each pair, after so many more samples of each of their inputs (of the first two kinds each)."""
         pairs = list(pairs)
         samples = {place: self._drawn(place, size) for place in sorted({place for pair in pairs for place in pair})}
         return {pair: self._choice(samples, pair) for pair in pairs}
 
-    def _choice(self, samples: dict[int, Sample], pair: tuple[int, int]) -> Choice:
+    def _choice(self, samples: dict[int, Sample], pair: Pair) -> Choice:
         rng = np.random.default_rng(
             np.random.SeedSequence(self.program.seed, spawn_key=(SEARCH, *pair, len(self.drawn[pair[0]])))
         )
@@ -210,14 +256,28 @@ def _merged(rounds: list[Sample]) -> Sample:
     )
 
 
-def _alike(choices: Mapping[tuple[int, int], Choice]) -> list[tuple[int, int]]:
+def _alike(choices: Mapping[Pair, Choice]) -> list[Pair]:
     """The pairs that may be the best: that of greatest predicted bound, then those that may well exceed it, a few."""
     best = max(choices, key=lambda pair: choices[pair].predicted)
     others = sorted(choices, key=lambda pair: -choices[pair].hopes)
     return [best, *(one for one in others if one != best and choices[one].hopes > choices[best].predicted)][:_KEPT]
 
 
-def _settled(choices: Mapping[tuple[int, int], Choice], pair: tuple[int, int]) -> bool:
+def _contenders(choices: Mapping[Pair, Choice]) -> list[tuple[Pair, Choice]]:
+    """The event of greatest predicted bound, and those of all pairs that may exceed it, by several doubts in turn."""
+    every = [
+        (pair, one)
+        for pair, choice in choices.items()
+        for one in (replace(choice, alternatives=()), *choice.alternatives)
+    ]
+    best = max(every, key=lambda one: one[1].predicted)
+    others = [one for one in every if one is not best and one[1].bound(_POSSIBLE) > best[1].optimistic]
+    ranked = [sorted(others, key=lambda one: -one[1].bound(doubt)) for doubt in _DOUBTS]
+    in_turn = {id(one[1]): one for one in chain.from_iterable(zip(*ranked, strict=True))}
+    return [best, *in_turn.values()][: _MOST_CONTENDERS + 1]
+
+
+def _settled(choices: Mapping[Pair, Choice], pair: Pair) -> bool:
     """Whether more samples for the search would cost the test of this pair about as much as they may gain."""
     best = choices[pair]
     (p, q), seen = best.seen.smoothed, best.seen
@@ -231,7 +291,7 @@ class InputSearch:
     """Inputs and the pairs of them, by their places, that an audit may compare."""
 
     inputs: tuple[Any, ...]
-    pairs: tuple[tuple[int, int], ...]
+    pairs: tuple[Pair, ...]
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -261,10 +321,10 @@ def search(
     Raises ValueError where nothing is left to compare, or for more than 200 inputs.
     """
     check_seed(seed)
-    check_count("grid", grid, 2)
-    check_count("random", random, 0)
+    check_count("grid", grid, 2, _MOST_INPUTS)
+    check_count("random", random, 0, _MOST_INPUTS)
     rng = np.random.default_rng(seed)
-    found = list(values)
+    found = listed(values, "values", "a list of inputs")
     if low is not None or high is not None:
         ends = _checked_range(low, high)
         found += _numbers(*ends, grid, random, rng) if dimension is None else _vectors(*ends, dimension, random, rng)
@@ -272,10 +332,14 @@ def search(
         found += _sets(universe, size, random, rng)
     found = _distinct(found)
     compared = set(combinations(range(len(found)), 2))
-    for one, two in pairs:
+    for pair in listed(pairs, "pairs", "a list of pairs of inputs"):
+        if count_of(pair) != 2:
+            raise ValueError(f"pairs must be a list of pairs of inputs, got {pair!r:.200} in it")
+        one, two = pair
         places = sorted((_place(found, one), _place(found, two)))  # both directions of a pair are tried
         compared.add((places[0], places[1]))
     if adjacent is not None:
+        instance(adjacent, Callable, "adjacent", "a function of two inputs, or None")  # type: ignore[arg-type]
         compared = {pair for pair in compared if adjacent(found[pair[0]], found[pair[1]])}
     if not compared:
         raise ValueError("search must leave a pair to compare: give low and high, universe and size, values or pairs")
@@ -288,7 +352,7 @@ def as_search(inputs: Sequence[Any] | InputSearch) -> InputSearch:
     """Two inputs or more, all of whose pairs count, unless a search says otherwise."""
     if isinstance(inputs, InputSearch):
         return inputs
-    if isinstance(inputs, str | bytes) or not hasattr(inputs, "__len__") or len(inputs) < 2:
+    if count_of(inputs) < 2:
         raise ValueError(f"inputs must be two or more inputs, or a search(...), got {inputs!r:.200}")
     if len(inputs) > _MOST_INPUTS:
         raise ValueError(f"inputs must be at most {_MOST_INPUTS}, got {len(inputs)}")
@@ -322,7 +386,7 @@ def _vectors(low: float, high: float, dimension: int, random: int, rng: np.rando
 def _sets(universe: Any, size: Any, random: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
     """The first and the last, two that share all but one member, and random ones."""
     for name, value in (("universe", universe), ("size", size)):
-        check_count(name, value, 1)
+        check_count(name, value, 1, 2**53)
     if size >= universe:
         raise ValueError(f"size must be in 1 .. universe - 1, got size {size!r}, universe {universe!r}")
     first = tuple(range(size))

@@ -33,10 +33,11 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from ldp_audit.auditing.arguments import check_confidence, check_count
+from ldp_audit.auditing.arguments import check_confidence, check_count, count_of
 from ldp_audit.auditing.law_cells import MASS_ERROR, CellLaw, cells_of
 from ldp_audit.auditing.program import FIT, Program, Sampler
 from ldp_audit.auditing.result import plain, shown
+from ldp_audit.numerics import between
 
 POWER = 0.95
 _LEAST = 1e-300  # a tail that is smaller is written as this: only what is impossible has p-value 0
@@ -78,7 +79,7 @@ def fit(
     Raises ValueError for bad arguments, and ProgramError, a ValueError, for a program that fails.
     """
     start = time.perf_counter()
-    _check(inputs, samples, confidence, tolerance)
+    tolerance = _check(inputs, samples, confidence, tolerance)
     program = Program(sampler, seed, timeout)
     laws = [cells_of(law, x, samples) for x in inputs]
     tests = _tests(laws, samples, 1 - confidence, MASS_ERROR + tolerance)
@@ -214,13 +215,12 @@ def _notes(laws: list[CellLaw], tolerance: float) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _check(inputs: Sequence[Any], samples: int, confidence: float, tolerance: float) -> None:
-    if isinstance(inputs, str | bytes) or not hasattr(inputs, "__len__") or len(inputs) < 1:
+def _check(inputs: Sequence[Any], samples: int, confidence: float, tolerance: float) -> float:
+    if count_of(inputs) < 1:
         raise ValueError(f"inputs must be one or more inputs, got {inputs!r:.200}")
     check_count("samples", samples, 10)
     check_confidence(confidence)
-    if not 0 <= tolerance < 1:
-        raise ValueError(f"tolerance must be in [0, 1), got {tolerance!r}")
+    return between(tolerance, "tolerance", "in [0, 1)", lambda one: 0 <= one < 1)
 
 
 @dataclass(frozen=True)

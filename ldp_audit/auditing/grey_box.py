@@ -26,6 +26,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from scipy import special
 
+from ldp_audit.auditing.arguments import is_number
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.choice import Choice, Sample, choose, scored
 from ldp_audit.auditing.event_search import search_sizes
@@ -33,6 +34,8 @@ from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import Outputs, concatenated
 from ldp_audit.auditing.program import COORDINATES, Program
 from ldp_audit.auditing.scores.law_score import Law, LawScore, log_ratio
+from ldp_audit.mechanisms.inputs import numbers_of
+from ldp_audit.numerics import listed, whole
 
 _AGREES = 3.0  # standard deviations between what was seen and what the law says of the event
 _MOST_CUTS = 64
@@ -165,7 +168,7 @@ class ProductLaw:
     encode: Callable[[Any], Sequence[Any] | np.ndarray] | None = None
 
     def __post_init__(self) -> None:
-        laws = tuple(self.laws)
+        laws = tuple(listed(self.laws, "laws", "a sequence of laws"))
         if not laws:
             raise ValueError("laws must be one or more, got none")
         for law in laws:
@@ -224,15 +227,13 @@ class ProductLaw:
 
         Raises ValueError where a law has none.
         """
-        if n is not None and n < 0:
-            raise ValueError(f"n must be at least 0, got {n!r}")
-        rows = 1 if n is None else n
+        rows = 1 if n is None else whole(n, "n", 0, 2**40)
         columns = [_drawn(law, value, rows, rng) for law, value in zip(self.laws, self.encoded(x), strict=True)]
         drawn = np.stack(columns, axis=1)
         return drawn[0] if n is None else drawn
 
     def _vectors(self, y: Any) -> np.ndarray:
-        y = np.asarray(y, dtype=np.float64)
+        y = numbers_of("y", y).astype(np.float64)
         if y.shape[-1:] != (self.dimension,):
             raise ValueError(f"y must have shape (..., {self.dimension}), got {y.shape}")
         return y
@@ -241,7 +242,7 @@ class ProductLaw:
         """Coordinates that have one law and the same inputs, numbers: a single call evaluates them all."""
         found: dict[Any, tuple[Law, tuple[Any, ...], list[int]]] = {}
         for place, (law, *values) in enumerate(zip(self.laws, *encoded, strict=True)):
-            simple = all(isinstance(value, int | float | np.number) for value in values)
+            simple = all(is_number(value) for value in values)
             key = (id(law), *map(float, values)) if simple else place
             found.setdefault(key, (law, tuple(values), []))[2].append(place)
         return list(found.values())

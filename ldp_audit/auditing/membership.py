@@ -21,12 +21,31 @@ and independent of its y_i, so P(C >= v | T = t) <= b + M (sum of the means of y
 over T is the bound. The theorem's own term for delta is not used.
 
 A refuted epsilon refutes all smaller ones, which imply it: the bound is the greatest that is refuted.
+
+A trade-off curve f says more than one epsilon and delta: an event of probability y on one of two neighbours has
+probability g(y) = f(1 - y) or more on the other (Dong, Roth and Su 2022). For Gaussian noise of mu, g(y) is
+Phi(Phi^-1(y) - mu). For one training it was used by Mahloujifar, Melis and Chaudhuri ("Auditing f-Differential Privacy
+in One Run", 2024). Claim: with a_c = P(C >= c), for every c in 1 .. r,
+
+    (r - c + 1) a_{c-1} >= m g((c a_c + sum of a_j over j > c) / m) + sum of a_j over j >= c.
+
+The proof. Fix a canary i, the other coins and b in {-1, 1}. Let O be the event that T_i = b and that at least c - 1 of
+the other guesses are right. If S_i = b, O says that guess i is right and C >= c; if S_i = -b, that guess i is wrong and
+C >= c - 1. So P(O | -b) >= g(P(O | b)). Take means over i, b and the other coins, each uniform. As g is convex,
+
+    E[r - C; C >= c - 1] / m >= g(E[C; C >= c] / m).
+
+Both are sums of tails: E[C; C >= c] = c a_c + sum of a_j over j > c, and E[r - C; C >= c - 1] = (r - c + 1) a_{c-1} -
+sum of a_j over j >= c. The claim's right side grows in each a_j. So if P(C >= v) >= error, each a_c is at least what
+the recursion gives that begins with error at c = v, with 0 above, and takes each a_{c-1} as small as the claim and a_c
+allow. Where that exceeds 1, P(C >= v) < error, and v right guesses refute f.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +53,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count, check_seed, is_number
+from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count, check_seed
 from ldp_audit.auditing.bounds import Counts, Region, lower_limit
 from ldp_audit.auditing.choice import Choice, Sample, choose
 from ldp_audit.auditing.event_search import coverage_floor
@@ -42,11 +61,14 @@ from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.result import CONSISTENT, INCONCLUSIVE, VIOLATED, AuditResult, Witness, judged, plain
+from ldp_audit.numerics import between, nonnegative
 
 _STANDARD_ERRORS = 3.0  # standard deviations
 _FEWEST = 3  # scores of either kind that choose an event
 _SHAVE, _SLACK, _BLOCKS = 1e-10, 1.01, 1000  # relative: above the rounding of the limit, and of M
 _NEAR, _MOST_STEPS = 1e-6, 200
+_MOST_MU, _HALVINGS = 40.0, 40
+_ROUNDING = 1e-9  # relative: far above that of the recursion
 
 _OF_SCORES = (
     "assumed: the scores are independent, the members' from one distribution and the non-members' from another, as "
@@ -84,8 +106,8 @@ def audit_scores(
     check_claim(claimed_epsilon, claimed_delta)
     check_confidence(confidence)
     check_seed(seed)
-    if not (is_number(split) and 0 < split < 1):
-        raise ValueError(f"split must be in (0, 1), got {split!r}")
+    between(split, "split", "in (0, 1)", lambda one: 0 < one < 1)
+    claimed_delta = float(claimed_delta)
     rng = np.random.default_rng(seed)
     scores = [rng.permutation(_read(*one)) for one in (("members", members), ("non_members", non_members))]
     chosen = [int(split * len(one)) for one in scores]
@@ -174,8 +196,10 @@ class GuessesResult:
 
     verdict: "violated"; "consistent"; or "inconclusive": so few guesses could not have refuted the claim.
     epsilon_lower: nats; at most the training's true epsilon at claimed_delta, with probability >= confidence.
-    delta_lower: the same for its delta at claimed_epsilon; both hold at once. None without a claimed epsilon, or
-    without the number of canaries.
+    delta_lower: the same for its delta at claimed_epsilon. None without a claimed epsilon, or without the number of
+    canaries.   mu_lower: the same for the least mu of Gaussian noise whose trade-off curve the training has. None
+    without the number of canaries. All hold at once: each fails where more guesses are right than in all but a share
+    1 - confidence of the trainings.
     """
 
     verdict: str
@@ -188,6 +212,9 @@ class GuessesResult:
     guesses: int
     canaries: int | None
     notes: tuple[str, ...]
+    claimed_mu: float | None = None
+    mu_lower: float | None = None
+    trade_off_refuted: bool | None = None
 
     @property
     def violated(self) -> bool:
@@ -196,14 +223,18 @@ class GuessesResult:
 
     def describe(self) -> str:
         """A few lines for people."""
-        claim = "" if self.claimed_epsilon is None else f"claimed epsilon {self.claimed_epsilon:.6g}"
         at = f" at delta {self.claimed_delta:.6g}" if self.claimed_delta else ""
+        claims = [] if self.claimed_epsilon is None else [f"claimed epsilon {self.claimed_epsilon:.6g}{at}"]
+        claims += [] if self.claimed_mu is None else [f"claimed mu {self.claimed_mu:.6g}"]
+        claims += ["claimed trade-off curve"] if self.trade_off_refuted is not None else []
         lines = [
-            f"{self.verdict}: {claim}{at}" if claim else "no claim to compare with",
+            f"{self.verdict}: {', '.join(claims)}" if claims else "no claim to compare with",
             f"  epsilon{at} is at least  {self.epsilon_lower:.6g}  (confidence {self.confidence:.10g})",
         ]
         if self.delta_lower:
             lines.append(f"  delta at the claimed epsilon is at least  {self.delta_lower:.6g}")
+        if self.mu_lower is not None:
+            lines.append(f"  mu of Gaussian noise is at least  {self.mu_lower:.6g}")
         canaries = "" if self.canaries is None else f" about {self.canaries} canaries"
         lines.append(f"  {self.correct} of {self.guesses} guesses{canaries} were right")
         return "\n".join(lines + [f"  note: {note}" for note in self.notes])
@@ -222,15 +253,21 @@ def audit_guesses(
     *,
     canaries: int | None = None,
     confidence: float = 0.999,
+    claimed_mu: float | None = None,
+    claimed_trade_off: Callable[[float], float] | None = None,
 ) -> GuessesResult:
     """Audit one training by guesses about its canaries, with no other assumption on how they influence each other.
 
     Each canary was included by a fair coin of its own. The attacker, who saw the training's output and no coin, guessed
     some of the coins (`guesses`) and was right in `correct` of them. Neighbouring data sets differ in one canary.
     claimed_epsilon: nats; None where only the bound is wanted.   claimed_delta: in [0, 1).
-    canaries: all of them, those not guessed included; needed where claimed_delta is above 0. For a delta, the
-    numbers of canaries and of guesses must be fixed beforehand (those with the most extreme scores are guessed, say).
-    confidence: in [0.5, 1).   Raises ValueError for bad arguments.
+    canaries: all of them, those not guessed included; needed for every claim but that of a pure epsilon. For a delta, a
+    mu or a curve the numbers of canaries and of guesses must be fixed beforehand (those with the most extreme scores
+    are guessed, say).
+    confidence: in [0.5, 1).   claimed_mu: that the training is as private as Gaussian noise of this mu, such as one
+    release with sensitivity 1 and standard deviation 1 / mu. For Gaussian noise this bound is tighter than epsilon's.
+    claimed_trade_off: f, convex and falling: every test between neighbours with false-alarm rate alpha in [0, 1] misses
+    with probability f(alpha) or more, in either order. Raises ValueError for bad arguments.
     """
     check_claim(claimed_epsilon, claimed_delta)
     check_confidence(confidence)
@@ -238,14 +275,24 @@ def audit_guesses(
     check_count("guesses", guesses, max(1, correct))
     if canaries is not None:
         check_count("canaries", canaries, guesses)
-    elif claimed_delta > 0:
-        raise ValueError("canaries must be given where claimed_delta is above 0: how many there were, guessed or not")
+    elif claimed_delta > 0 or claimed_mu is not None or claimed_trade_off is not None:
+        what = "claimed_delta is above 0" if claimed_delta > 0 else "a mu or a trade-off curve is claimed"
+        raise ValueError(f"canaries must be given where {what}: how many there were, guessed or not")
+    mu = None if claimed_mu is None else nonnegative(claimed_mu, "claimed_mu")
     error, delta = 1 - float(confidence), float(claimed_delta)
-    bound, most = (_epsilon_lower(right, guesses, canaries or guesses, delta, error) for right in (correct, guesses))
+    among = canaries or guesses
+    bound, most = (_epsilon_lower(right, guesses, among, delta, error) for right in (correct, guesses))
+    claims = [] if claimed_epsilon is None else [(bound > claimed_epsilon, most > claimed_epsilon)]
+    curves = [] if mu is None else [_gaussian(mu)]
+    curves += [] if claimed_trade_off is None else [_converse(claimed_trade_off)]
+    claims += [
+        (_refutes(curve, correct, guesses, among, error), _refutes(curve, guesses, guesses, among, error))
+        for curve in curves
+    ]
     verdict, why = CONSISTENT, ()
-    if claimed_epsilon is not None and bound > claimed_epsilon:
+    if any(refuted for refuted, _ in claims):
         verdict = VIOLATED
-    elif most <= (claimed_epsilon or 0.0):
+    elif not any(refutable for _, refutable in claims or [(False, most > 0)]):
         verdict = INCONCLUSIVE
         why = (f"{guesses} guesses, all of them right, show no epsilon above {most:.6g}",)
     return GuessesResult(
@@ -261,6 +308,9 @@ def audit_guesses(
         guesses=int(guesses),
         canaries=None if canaries is None else int(canaries),
         notes=(*why, _OF_GUESSES if canaries is None else f"{_OF_GUESSES}; {_OF_NUMBERS}"),
+        claimed_mu=mu,
+        mu_lower=None if canaries is None else _mu_lower(correct, guesses, canaries, error),
+        trade_off_refuted=None if claimed_trade_off is None else claims[-1][0],
     )
 
 
@@ -297,3 +347,53 @@ def _weight_of_delta(guesses: int, canaries: int, epsilon: float) -> float:
     log_most -= special.betaln(mode + 1, starts - mode + 1) + np.log1p(starts)
     mean = (1 + np.diff(np.append(starts, guesses)) @ np.exp(log_most)) / guesses
     return canaries * float(special.expit(-epsilon)) * min(1.0, _SLACK * mean)
+
+
+_Converse = Callable[[float], float]
+"""g: the least probability of an event on one neighbour, from its probability on the other."""
+
+
+def _gaussian(mu: float) -> _Converse:
+    return lambda y: float(special.ndtr(special.ndtri(y) - mu)) if 0 < y < 1 else y
+
+
+def _converse(trade_off: Callable[[float], float]) -> _Converse:
+    """g(y) = f(1 - y), with 1 - y rounded up, where f is smaller. Raises ValueError for what is no trade-off curve."""
+    rates = np.linspace(0, 1, 65)
+    values = np.array([float(trade_off(float(rate))) for rate in rates])
+    if not (
+        (values >= 0).all()
+        and (values <= 1 - rates + _ROUNDING).all()
+        and (np.diff(values) <= _ROUNDING).all()
+        and (np.diff(values, 2) >= -_ROUNDING).all()
+    ):
+        raise ValueError(
+            "claimed_trade_off must be a convex, falling f(alpha) between 0 and 1 - alpha, for all of [0, 1]"
+        )
+    return lambda y: float(trade_off(min(1.0, max(0.0, math.nextafter(1 - y, 2.0)))))
+
+
+def _refutes(converse: _Converse, correct: int, guesses: int, canaries: int, error: float) -> bool:
+    """Whether P(C >= correct) is below the error, by the recursion. Where a count needs no mass, none below it does."""
+    tail, right, wrong = error, correct * error, (guesses - correct) * error  # a_c, E[C; C >= c], E[r - C; C >= c]
+    for count in range(correct, 0, -1):
+        if tail > 1 + _ROUNDING:
+            return True
+        needed = canaries * converse(right / canaries) * (1 - _SHAVE)
+        if needed <= wrong:
+            return False
+        mass = (needed - wrong) / (guesses - count + 1)
+        tail, right, wrong = tail + mass, right + (count - 1) * mass, needed
+    return tail > 1 + _ROUNDING
+
+
+def _mu_lower(correct: int, guesses: int, canaries: int, error: float) -> float:
+    """The greatest mu that is refuted, by halving: all smaller ones are."""
+    refuted, above = 0.0, _MOST_MU
+    for _ in range(_HALVINGS):
+        middle = (refuted + above) / 2
+        if _refutes(_gaussian(middle), correct, guesses, canaries, error):
+            refuted = middle
+        else:
+            above = middle
+    return refuted

@@ -16,6 +16,7 @@ from scipy import special
 
 from ldp_audit.auditing.arguments import check_confidence
 from ldp_audit.auditing.bounds import Counts, Region
+from ldp_audit.numerics import between
 
 _SHARES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])  # of the misses, given to the likelier side
 _FINENESS = 0.05
@@ -43,6 +44,8 @@ def plan(
     Raises ValueError for what lies outside, and where 10**12 samples do not suffice.
     """
     _check_plan(claimed_epsilon, violation, confidence, power, claimed_delta, probability)
+    claimed_epsilon, violation, claimed_delta = float(claimed_epsilon), float(violation), float(claimed_delta)
+    power, probability = float(power), float(probability)
 
     def catches(samples: int) -> bool:
         region = _barely_passed(probability, violation, samples, 1 - confidence, claimed_delta, power)
@@ -209,14 +212,10 @@ def _greatest_passed(trials: int, p: float, miss: float) -> int:
 def _check_plan(
     claimed_epsilon: float, violation: float, confidence: float, power: float, delta: float, probability: float
 ) -> None:
-    if not 0 <= claimed_epsilon < math.inf:
-        raise ValueError(f"claimed_epsilon must be a finite number >= 0, got {claimed_epsilon!r}")
-    if not claimed_epsilon < violation < math.inf:
-        raise ValueError(f"violation must be a finite epsilon above claimed_epsilon, got {violation!r}")
+    claimed = between(claimed_epsilon, "claimed_epsilon", "a finite number >= 0", lambda one: 0 <= one < math.inf)
+    above = "a finite epsilon above claimed_epsilon"
+    between(violation, "violation", above, lambda one: claimed < one < math.inf)
     check_confidence(confidence)
-    if not 0 < power < 1:
-        raise ValueError(f"power must be in (0, 1), got {power!r}")
-    if not 0 <= delta < 1:
-        raise ValueError(f"claimed_delta must be in [0, 1), got {delta!r}")
-    if not delta < probability <= 1:
-        raise ValueError(f"probability must be in (claimed_delta, 1], got {probability!r}")
+    between(power, "power", "in (0, 1)", lambda one: 0 < one < 1)
+    delta = between(delta, "claimed_delta", "in [0, 1)", lambda one: 0 <= one < 1)
+    between(probability, "probability", "in (claimed_delta, 1]", lambda one: delta < one <= 1)

@@ -18,6 +18,7 @@ from ldp_audit.auditing.arguments import check_seed
 from ldp_audit.auditing.outputs import Outputs, concatenated, listed, read
 from ldp_audit.auditing.scores.score import cut
 from ldp_audit.auditing.structure import LOOK_SIZE, Structure, learned_structure
+from ldp_audit.numerics import between
 
 CHUNK_VALUES = 2**20
 """A call asks for at most this many numbers, so that memory does not grow with the samples."""
@@ -142,8 +143,9 @@ class Program:
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
-        if self.timeout is not None and not 0 < self.timeout <= threading.TIMEOUT_MAX:
-            raise ValueError(f"timeout must be a number of seconds above 0, or None for no limit, got {self.timeout!r}")
+        if self.timeout is not None:
+            accepted = "a number of seconds above 0, or None for no limit"
+            self.timeout = between(self.timeout, "timeout", accepted, lambda one: 0 < one <= threading.TIMEOUT_MAX)
         self.seed = int(self.seed)
         words = max(4, -(-self.seed.bit_length() // 32))
         self._words = [self.seed >> 32 * place & 0xFFFFFFFF for place in range(words)]

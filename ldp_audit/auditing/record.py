@@ -31,6 +31,7 @@ from ldp_audit.checkpoint import DAMAGE as DAMAGE
 from ldp_audit.checkpoint import Checkpoint, damaged
 from ldp_audit.checkpoint import plain as as_json
 from ldp_audit.files import read_json
+from ldp_audit.numerics import instance
 
 KIND = "audit-state"
 _SECONDS = 2.0  # between two writes: so much work is lost at most
@@ -151,16 +152,20 @@ def record_in(document: Any, name: str) -> Record:
 
     name: of the file, for messages. Raises ValueError for other JSON, and for a state that has not fixed its event.
     """
-    if not isinstance(document, dict) or document.get("kind") not in ("audit", KIND):
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if kind == "guesses" or (kind == "audit" and "counted" not in document):
+        raise ValueError(
+            f"{name} cannot be confirmed or merged: it is of a sequential audit, of recorded scores or of guesses, and "
+            "has no counts of one event on numbered samples of a program; run the audit without --sequential"
+        )
+    if kind not in ("audit", KIND):
         raise ValueError(f"{name} is no result of an audit; accepted: what --json or --resume wrote")
     if document.get("schema_version") != 1:
         raise ValueError(f"{name} has schema_version {document.get('schema_version')!r}; accepted: 1")
-    if document["kind"] == KIND and document.get("test") is None:
+    if kind == KIND and document.get("test") is None:
         raise ValueError(f"{name} is the state of an audit that has not chosen its event yet")
-    if document["kind"] == "audit" and "counted" not in document:
-        raise ValueError(f"{name} does not say which samples its counts are of, so nothing can be built on them")
     try:
-        return _checked(_of_state(document) if document["kind"] == KIND else Record.from_dict(document["counted"]))
+        return _checked(_of_state(document) if kind == KIND else Record.from_dict(document["counted"]))
     except DAMAGE as error:
         raise ValueError(f"{name} is damaged: {type(error).__name__}: {error}") from error
 
@@ -223,6 +228,7 @@ def opened(
     """The state of an audit, which is kept nowhere without a path.   others: further arguments of its counts."""
     if path is None:
         return Unkept()
+    instance(path, (str, Path), "resume", "the path of a file, or None")
     settings = {"claimed_epsilon": claim[0], "claimed_delta": claim[1], "confidence": confidence}
     settings |= {"samples": int(samples), "seed": program.seed, "pairs": search.pairs, **others}
     return State(Path(path), arguments_of(program.sampler, search.inputs, **settings))

@@ -142,7 +142,7 @@ class AuditResult:
         if self.claimed_epsilon is not None:
             words = "claimed" if row == 0 else None
             axes.plot([self.claimed_epsilon] * 2, [row - 0.4, row + 0.4], color=CLAIM, linewidth=3, label=words)
-        axes.annotate(f" {self.verdict}", (self.epsilon_lower, row), va="center")
+        axes.annotate(f"  {self.verdict}", (max(self.epsilon_lower, self.claimed_epsilon or 0.0), row), va="center")
         end = 1.4 * max(self.epsilon_lower, self.claimed_epsilon or 0.0, 0.1)
         axes.set(
             xlabel="epsilon (nats)", yticks=[], ylim=(row - 1, 1), xlim=(0, max(end, axes.get_xlim()[1] * bool(row)))

@@ -398,12 +398,14 @@ def if_independent(result: AuditResult, program: Program, fresh: Fresh, stage: i
     if result.witness.calls_for_one:  # whose outputs are each a call of its own
         return result
     witness = result.witness
-    said = _dispersed(
-        _counts(program, witness, stage), _SIZE, witness, "outputs of one call depend on each other", "calls"
-    )
+    counts = _counts(program, witness, stage)
+    result = replace(result, samples_used=result.samples_used + counts.size * _SIZE)
+    said = _dispersed(counts, _SIZE, witness, "outputs of one call depend on each other", "calls")
     if said is None and not program.repeats_its_first_call():
         try:
-            said = _remembered(fresh.counts(program, witness, stage), witness)
+            counts = fresh.counts(program, witness, stage)
+            result = replace(result, samples_used=result.samples_used + counts.size * COPIED)
+            said = _remembered(counts, witness)
         except NotFreshError as error:
             why = f"whether the program remembers earlier calls could not be looked at: {error}"
             return replace(result, notes=(*result.notes, why))

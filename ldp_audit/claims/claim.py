@@ -11,6 +11,7 @@ from ldp_audit.figure import Figure
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import Variable, substitute_domain, variables_of
 from ldp_audit.mechanisms.weights import SymbolicWeights
+from ldp_audit.numerics import instance, listed
 
 Source = Literal["paper", "damaged conversion", "derived"]
 
@@ -26,9 +27,11 @@ def _statements(parts: Parts, what: str) -> Parts:
     """The statements as a tuple, or the function that returns them. Raises ValueError for anything else."""
     if callable(parts):
         return parts
-    if isinstance(parts, Statement) or not all(isinstance(part, Statement) for part in parts):
-        raise ValueError(f"{what} must be a sequence of statements (equal, at_most, ...), got {parts!r}")
-    return tuple(parts)
+    of = "a sequence of statements (equal, at_most, ...)"
+    found = listed(parts, what, of)
+    for part in found:
+        instance(part, Statement, what, of)
+    return tuple(found)
 
 
 def _statements_of(parts: Parts, what: str) -> tuple[Statement, ...]:

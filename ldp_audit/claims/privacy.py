@@ -14,8 +14,9 @@ from ldp_audit.claims.settling import BadClaimError, settle
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT, Piece
-from ldp_audit.mechanisms.variable import Variable
+from ldp_audit.mechanisms.variable import Variable, exact
 from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
+from ldp_audit.numerics import instance
 
 _MAX_OUTPUTS = 6
 """With a delta every nonempty set of outputs is a part: 63 sets of 6 outputs."""
@@ -41,6 +42,13 @@ def is_private(
     Raises BadClaimError if one is not, if the channel or its neighbour is invalid (`require_channel`), if the channel
     has no input, so that nothing would be private, if it is its own neighbour or has another shape, and for t <= 0.
     """
+    instance(law, (SymbolicChannel, SymbolicWeights), "law", "a SymbolicChannel or SymbolicWeights")
+    instance(neighbour, (SymbolicChannel, type(None)), "neighbour", "a SymbolicChannel, or None")
+    for name, value in (("t", t), ("delta", delta)):
+        try:
+            instance(exact(value), Expr, name, "an expression")
+        except ValueError as error:
+            raise BadClaimError(f"{name}: {error}") from None
     if sympify(t).is_nonpositive:
         raise BadClaimError(f"the ratio t must be positive, got {t}")
     approximate = sympify(delta) != 0

@@ -29,6 +29,7 @@ from ldp_audit.claims.engines import (
 from ldp_audit.claims.engines.evaluate import NotRationalError, Point, is_defined, value
 from ldp_audit.claims.language.statement import Statement, is_linked
 from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
+from ldp_audit.numerics import between, instance
 
 _FIRST_POINTS, _SOME_POINTS, _MANY_POINTS = 12, 150, 3000
 
@@ -84,6 +85,8 @@ def settle_claim(claim: Claim, seconds: float = math.inf) -> SettledClaim:
     seconds: for the whole claim; parts that are not settled by then are UNDECIDED. The limit holds in the main thread
         of a POSIX system; elsewhere there is none.
     """
+    instance(claim, Claim, "claim", "a Claim")
+    seconds = between(seconds, "seconds", "a number of seconds > 0", lambda one: one > 0)
     start = time.perf_counter()
 
     def within(statement: Statement) -> Settled:
@@ -115,7 +118,7 @@ class _OutOfTimeError(BaseException):
 def _time_limit(seconds: float) -> Iterator[None]:
     """Leave the block after this many seconds without an error; code after the block runs only in that case."""
     main = threading.current_thread() is threading.main_thread()
-    if sys.platform == "win32" or seconds == math.inf or not main:
+    if sys.platform == "win32" or seconds > threading.TIMEOUT_MAX or not main:
         yield
         return
 
@@ -141,6 +144,7 @@ def says_nothing(statement: Statement) -> bool:
 
 def settle(statement: Statement) -> Settled:
     """The verdict on one statement. Raises BadClaimError if its domain is empty or it is undefined at a point of it."""
+    instance(statement, Statement, "statement", "a Statement")
     start = time.perf_counter()
     ask = {"for all": _for_all, "there is": _there_is, "one constant for all": _one_constant}[statement.quantifier]
     try:

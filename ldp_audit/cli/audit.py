@@ -257,8 +257,6 @@ def _confirmed(options: argparse.Namespace, progress: Progress) -> AuditResult:
     from ldp_audit.auditing.record import record_in
 
     document = read_json(options.confirm)
-    if isinstance(document, dict) and document.get("kind") == "audit" and "counted" not in document:
-        raise ValueError(f"{options.confirm} is of a sequential audit, which cannot be confirmed: run one without")
     record = record_in(document, str(options.confirm))
     named = options.program or options.url
     sampler, loaded = _sampler_of(options, None if named else program_of(options.target, record, str(options.confirm)))

@@ -34,6 +34,7 @@ from ldp_audit.implementations.implementation_result import (
 from ldp_audit.implementations.monotone import by_structure
 from ldp_audit.implementations.output_keys import OutputKeys
 from ldp_audit.implementations.outside_randomness import OutsideRandomness, OwnGenerators
+from ldp_audit.numerics import whole
 
 MOST_ENUMERATED = 26
 """Most bits of all uniforms together for which every word is evaluated."""
@@ -84,8 +85,7 @@ def implementation(
     check_count("samples", samples, 10)
     check_seed(seed)
     grid = Grid(bits, dtype, words)
-    if isinstance(uniforms, bool) or not isinstance(uniforms, int | np.integer) or uniforms < 1:
-        raise ValueError(f"uniforms must be a whole number >= 1, got {uniforms!r}")
+    uniforms = whole(uniforms, "uniforms")
     if monotone and uniforms != 1:
         raise ValueError(f"monotone is about a map of one uniform, got uniforms={uniforms!r}")
     method: Method = "sampled"
@@ -388,12 +388,6 @@ def _tally(first: np.ndarray, second: np.ndarray) -> dict[tuple[int, int], int]:
 
 
 def claim_as_floats(claimed_epsilon: float | None, claimed_delta: float) -> tuple[float | None, float]:
-    """Both as floats. Raises ValueError, as `check_claim` does, and beyond the range of floats."""
+    """Both as floats. Raises ValueError, as `check_claim` does."""
     check_claim(claimed_epsilon, claimed_delta)
-    try:
-        return None if claimed_epsilon is None else float(claimed_epsilon), float(claimed_delta)
-    except OverflowError:
-        raise ValueError(
-            f"claimed_epsilon must be a number >= 0, or None, got a {type(claimed_epsilon).__name__} beyond the "
-            "largest float, 1.8e308; math.inf claims nothing"
-        ) from None
+    return None if claimed_epsilon is None else float(claimed_epsilon), float(claimed_delta)

@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ldp_audit.mechanisms.inputs import array_of
+from ldp_audit.numerics import whole
+
 _PRECISION = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 """Significant bits, the leading one included."""
 _WHOLE = {f"{sign}int{bits}": bits - (not sign) for sign in ("", "u") for bits in (8, 16, 32, 64)}
@@ -39,10 +42,7 @@ class Grid:
 
     def __post_init__(self) -> None:
         most = _MOST_WORD_BITS if self.words else _MOST_BITS
-        if isinstance(self.bits, bool) or not isinstance(self.bits, int | np.integer) or not 1 <= self.bits <= most:
-            kind = "words" if self.words else "uniforms"
-            raise ValueError(f"bits must be a whole number in 1..{most} for {kind}, got {self.bits!r}")
-        object.__setattr__(self, "bits", int(self.bits))
+        object.__setattr__(self, "bits", whole(self.bits, "bits", 1, most))
         object.__setattr__(self, "dtype", _checked(self._default() if self.dtype is None else self.dtype))
         held = (_WHOLE if self.words else _PRECISION).get(self.dtype_name)
         if held is None:
@@ -68,7 +68,9 @@ class Grid:
 
     def uniforms(self, words: Any) -> Any:
         """The uniforms of an integer array of words (uint64 from 64 bits on): a new array or tensor of its shape."""
-        words = np.asarray(words)
+        words = array_of("words", words)
+        if words.dtype.kind not in "iu":
+            raise ValueError(f"words must be whole numbers, got dtype {words.dtype}")
         if self.on_torch:
             return self._torch_uniforms(words)
         if self.words:

@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from ldp_audit.auditing.result import VIOLATED, plain, shown
-from ldp_audit.numerics import log_ratio
+from ldp_audit.numerics import log_ratio, nonnegative, probability
 
 HOLDS, NOT_REFUTED = "holds", "not refuted"
 _MOST_WRITTEN = 2**64
@@ -141,8 +141,7 @@ class PairChannel:
         """The hockey-stick divergence at epsilon, maximum of both directions."""
         if self.counts is not None:
             return self.counts.delta(epsilon)
-        if not epsilon >= 0:
-            raise ValueError(f"epsilon must be a number >= 0, got {epsilon!r}")
+        nonnegative(epsilon)
         return self.share
 
     @property
@@ -348,14 +347,12 @@ class JointCounts:
 
     def delta(self, epsilon: float) -> float:
         """delta at an epsilon in 0..inf, maximum of both directions, to a unit in the last place; else ValueError."""
-        if not epsilon >= 0:
-            raise ValueError(f"epsilon must be a number >= 0, got {epsilon!r}")
-        return float(self._delta(next(_enclosures(epsilon, self.total))[0]))
+        return float(self._delta(next(_enclosures(nonnegative(epsilon), self.total))[0]))
 
     def exceeds(self, epsilon: float, delta: float) -> bool:
         """Whether delta(epsilon) > delta for the exact values of the two floats; certain."""
-        bound = Fraction(delta)
-        for low, high in _enclosures(epsilon, self.total):
+        bound = Fraction(probability(delta, "delta"))
+        for low, high in _enclosures(nonnegative(epsilon), self.total):
             if self._delta(high) > bound:
                 return True
             if self._delta(low) <= bound:
@@ -407,8 +404,7 @@ class LowerBounds(PairChannel):
 
     def delta(self, epsilon: float) -> float:
         """The larger of the bounds from the counts and from the exclusive outputs."""
-        if not epsilon >= 0:
-            raise ValueError(f"epsilon must be a number >= 0, got {epsilon!r}")
+        nonnegative(epsilon)
         return max(self.share, 0.0 if self.counts is None else self.counts.delta(epsilon))
 
     def exceeds(self, epsilon: float, delta: float) -> bool:

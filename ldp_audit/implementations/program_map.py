@@ -27,6 +27,7 @@ from ldp_audit.implementations.evaluation import unit_of
 from ldp_audit.implementations.fake_generator import Draw, FakeGenerator, NotEnumerable, Tape, described
 from ldp_audit.implementations.output_keys import OutputKeys, array_of_numbers, check_plain, objects, same
 from ldp_audit.implementations.outside_randomness import OutsideRandomness
+from ldp_audit.numerics import whole
 
 TRACES = 20  # calls for one output, with independent words, that must all make the same draws
 ROWS = 4096  # outputs of the large call, compared with calls for one
@@ -137,8 +138,8 @@ def map_of(sampler: Sampler, inputs: Sequence[Any], *, bits: int | None = None, 
     bits: of each word, where fewer are to be replayed than the generator gives.
     Raises NotEnumerable, with the reason, where its draws cannot be replayed, and ProgramError where it fails.
     """
-    if bits is not None and (isinstance(bits, bool) or not isinstance(bits, int | np.integer) or not 1 <= bits <= 64):
-        raise ValueError(f"bits must be a whole number in 1..64, or None for the generator's own, got {bits!r}")
+    if bits is not None:
+        whole(bits, "bits", 1, 64)
     draws, on_tape = _draws_of_one(sampler, inputs, seed)
     layouts = {_layout(sampler, x, draws, seed, on_tape=on_tape) for x in inputs}
     layout, alike = layouts.pop() if len(layouts) == 1 else _SINGLE

@@ -6,10 +6,12 @@ the success of each attack when the claim's conditions hold, and when one of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from ldp_audit.linkage.attribution import Arrivals, Attribution, whole_number
 from ldp_audit.linkage.by_identifier import full_models
@@ -22,6 +24,7 @@ from ldp_audit.linkage.by_time import (
     tell_start,
 )
 from ldp_audit.linkage.by_value import name_by_value, ranges_shown
+from ldp_audit.numerics import listed
 
 
 def attacks(
@@ -44,7 +47,7 @@ def attacks(
     radii: one for each client, where clients choose their own; n different ones if not given.
     """
     clients, reports = whole_number("n", n), whole_number("d", d) * whole_number("rounds", rounds)
-    chosen = range(1, clients + 1) if radii is None else radii
+    chosen = range(1, clients + 1) if radii is None else listed(radii, "radii", "one number a client")
     if len(chosen) != clients:
         raise ValueError(f"radii must be one number a client, {clients}, got {len(chosen)}")
     rows = [
@@ -81,7 +84,7 @@ def _own_weights(n: int, d: int, epsilon: float) -> list[Attribution]:
 
 
 def _times(n: int, reports: int, window: Any, offset: Any) -> list[Attribution]:
-    one = not isinstance(offset, Iterable)
+    one = np.ndim(offset) == 0
     arrivals = Arrivals.one_late(n, offset, window) if one else Arrivals.of(window, offset)
     if arrivals.n != n:
         raise ValueError(f"offset must be a number or the starts of {n} clients, got {arrivals.n}")

@@ -18,12 +18,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from numbers import Rational, Real
+from numbers import Rational
 from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.arguments import check_count
+from ldp_audit.mechanisms.parameter_shuffler import ParameterShuffler
+from ldp_audit.numerics import between, instance, listed, whole
 
 Share = Fraction | float
 _LONGEST_WRITTEN = 256  # bits of a denominator
@@ -103,6 +104,9 @@ class Attribution:
 
 def table(rows: Sequence[Attribution]) -> str:
     """The attacks as lines of text: attack, success, chance, exposed share; ">=" before a lower bound."""
+    rows = listed(rows, "rows", "a sequence of Attribution")
+    for row in rows:
+        instance(row, Attribution, "rows", "a sequence of Attribution")
     width = max((len(row.attack) for row in rows), default=0)
     head = f"{'attack':<{width}}  {'success':>12}  {'chance':>10}  {'exposed':>12}"
     lines = []
@@ -156,7 +160,9 @@ class Arrivals:
         window = exact_number("window", self.window)
         if window <= 0:
             raise ValueError(f"window must be positive, got {self.window!r}")
-        starts = tuple(exact_number("starts", start) for start in _members("starts", self.starts))
+        starts = tuple(
+            exact_number("starts", start) for start in listed(self.starts, "starts", "a sequence of numbers")
+        )
         if not starts:
             raise ValueError("starts must be one number a client, got none")
         object.__setattr__(self, "window", window)
@@ -165,17 +171,18 @@ class Arrivals:
     @classmethod
     def of(cls, window: Any, starts: Iterable[Any]) -> Arrivals:
         """The same, from Python's or numpy's numbers, fractions or arrays."""
-        return cls(window, tuple(_members("starts", starts)))
+        return cls(window, tuple(listed(starts, "starts", "a sequence of numbers")))
 
     @classmethod
     def one_late(cls, n: int, offset: Any, window: Any) -> Arrivals:
         """n >= 1 clients of which the last starts later than all others by `offset` (earlier if negative)."""
-        clients = whole_number("n", n)
+        clients = whole(n, "n")
         return cls(window, (*[Fraction(0)] * (clients - 1), exact_number("offset", offset)))
 
     @classmethod
     def of_shuffler(cls, shuffler: Any) -> Arrivals:
         """The arrivals of a `ParameterShuffler`, with its prediction errors as starts."""
+        instance(shuffler, ParameterShuffler, "shuffler", "a ParameterShuffler")
         return cls.of(shuffler.window, shuffler.offsets())
 
     @property
@@ -214,20 +221,10 @@ class Arrivals:
 def exact_number(name: str, value: Any) -> Fraction:
     """The number as a fraction; ValueError, naming the argument, unless it is a finite real number."""
     given = value.item() if isinstance(value, np.generic) else value
-    if isinstance(given, Rational) and not isinstance(given, bool):
-        return Fraction(int(given.numerator), int(given.denominator))
-    if isinstance(given, Real) and not isinstance(given, bool) and np.isfinite(float(given)):
-        return Fraction(float(given))
-    raise ValueError(f"{name} must be finite real numbers, got {value!r}")
+    number = between(given, name, "finite real numbers", math.isfinite)
+    return Fraction(int(given.numerator), int(given.denominator)) if isinstance(given, Rational) else Fraction(number)
 
 
 def whole_number(name: str, value: Any, least: int = 1) -> int:
     """The value as an int; ValueError unless it is a whole number >= least."""
-    check_count(name, value, least)
-    return int(value)
-
-
-def _members(name: str, values: Any) -> list[Any]:
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise ValueError(f"{name} must be a sequence of numbers, got {values!r}")
-    return list(values)
+    return whole(value, name, least)

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.linkage.attribution import Attribution, whole_number
 from ldp_audit.mechanisms.inputs import array_of
+from ldp_audit.numerics import listed
 
 
 def name_by_identifier(sent: ArrayLike) -> Attribution:
@@ -75,7 +76,8 @@ def name_by_channel(channels: Iterable[Iterable[Hashable]]) -> Attribution:
     channels: for each client, the channel of each of its reports: numbers or text. As `success` is that of the best
         guess given this knowledge, single-use channels count as known too; `linked_pairs` does not need it.
     """
-    used = [list(one) for one in channels]
+    of = "the channels of each client's reports"
+    used = [listed(one, "channels", of) for one in listed(channels, "channels", of)]
     counts: dict[Hashable, dict[int, int]] = {}
     for client, own in enumerate(used):
         for channel in own:

@@ -51,10 +51,12 @@ from scipy.special import betainc, ndtr
 
 from ldp_audit.linkage.attribution import Arrivals, Attribution, exact_number, power, whole_number
 from ldp_audit.mechanisms.inputs import finite
+from ldp_audit.numerics import between, instance
 
 
 def name_report(arrivals: Arrivals, d: int = 1) -> Attribution:
     """Name the client of one report by its time alone; the server knows the starts. Exact, for every d >= 1."""
+    instance(arrivals, Arrivals, "arrivals", "Arrivals")
     n, reports = arrivals.n, whole_number("d", d)
     exposed = sum(arrivals.exposed(), Fraction(0)) / n
     success = arrivals.covered() / n
@@ -67,6 +69,7 @@ def name_reports_of_id(arrivals: Arrivals) -> Attribution:
     Exact for two clients and for equal starts; otherwise between `name_report` and the bound w + (1 - w**n) / n.
     `exposed` is then that of a report by its own time alone, a lower bound, as the others' times can expose it too.
     """
+    instance(arrivals, Arrivals, "arrivals", "Arrivals")
     n, alone = arrivals.n, name_report(arrivals)
     spread = min(arrivals.spread(), Fraction(1))
     most = spread + (1 - power(spread, n)) / n
@@ -106,6 +109,7 @@ def tell_pair(arrivals: Arrivals, same: Any = Fraction(1, 2)) -> Attribution:
     same: the prior probability that they are, in (0, 1), for n >= 2; all clients, or pairs of them, equally likely.
     exposed: the share of pairs that are decided with certainty.
     """
+    instance(arrivals, Arrivals, "arrivals", "Arrivals")
     prior, n = exact_number("same", same), arrivals.n
     if not 0 < prior < 1 or n < 2:
         raise ValueError(f"same must lie in (0, 1) and there must be two clients, got same={same!r}, {n} clients")
@@ -200,7 +204,7 @@ def _overlap(offset: Any, window: Any) -> Fraction:
 
 def name_report_uniform_errors(n: int, length: Any, window: Any) -> Attribution:
     """Name a report's client where starts are known and uniform on an interval of this length >= 0. Exact."""
-    clients, spread = whole_number("n", n), _share(length, window)
+    clients, spread = whole_number("n", n), _share("length", length, window)
     short = max(Fraction(0), 1 - 1 / spread) if spread else Fraction(0)
     gap = spread * (1 - power(short, clients + 1)) / (clients + 1)
     return Attribution(
@@ -216,7 +220,7 @@ def name_report_uniform_errors(n: int, length: Any, window: Any) -> Attribution:
 
 def name_report_normal_errors(n: int, sigma: float, window: float) -> Attribution:
     """Name a report's client where starts are known and normal, sigma >= 0; `bounds`: of the quadrature."""
-    clients, scale = whole_number("n", n), float(_share(sigma, window))
+    clients, scale = whole_number("n", n), float(_share("sigma", sigma, window))
     exposed, success, error = Fraction(1, 1) if clients == 1 else 0.0, 1 / clients, 0.0
     if scale > 0:
         success, error = _integral(lambda t: _covered(_within(t, scale), clients), scale)
@@ -235,11 +239,13 @@ def name_report_normal_errors(n: int, sigma: float, window: float) -> Attributio
     )
 
 
-def _share(length: Any, window: Any) -> Fraction:
-    spread, whole = exact_number("the spread of the starts", length), exact_number("window", window)
+def _share(name: str, length: Any, window: Any) -> Fraction:
+    spread, whole = exact_number(name, length), exact_number("window", window)
     if spread < 0 or whole <= 0:
-        raise ValueError(f"the spread of the starts must be >= 0 and window > 0, got {length!r} and {window!r}")
-    return spread / whole
+        raise ValueError(f"{name} must be >= 0 and window > 0, got {length!r} and {window!r}")
+    share = spread / whole
+    between(share, f"{name} / window", "in the range of floats", math.isfinite)
+    return share
 
 
 def _within(t: float, scale: float) -> float:
@@ -296,6 +302,7 @@ class TimeLinks:
 
     def guess(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """A uniform, independent choice among each report's candidates: right with probability 1 / candidates."""
+        instance(rng, np.random.Generator, "rng", "a numpy.random.Generator")
         return self.order[self.first + rng.integers(self.candidates)]
 
     @property
@@ -319,7 +326,7 @@ def assign_by_time(times: ArrayLike, starts: ArrayLike, window: float, *, tolera
     Raises ValueError for other shapes, and where a report, or the n of an id, fit no clients.
     """
     arrived, begin = finite("times", times), finite("starts", starts)
-    length, slack = float(finite("window", window)), float(finite("tolerance", tolerance))
+    length, slack = float(exact_number("window", window)), float(exact_number("tolerance", tolerance))
     if begin.ndim != 1 or begin.size == 0:
         raise ValueError(f"starts must have shape (n,) with n >= 1, got {begin.shape}")
     if arrived.ndim not in (1, 2) or (arrived.ndim == 2 and arrived.shape[1] != begin.size):

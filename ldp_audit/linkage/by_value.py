@@ -35,6 +35,7 @@ from ldp_audit.linkage.attribution import Attribution, whole_number
 from ldp_audit.mechanisms.inputs import array_of, finite
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.two_point import TwoPoint
+from ldp_audit.numerics import listed
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class ValueLinks:
 
     def ranges(self, epsilon: float) -> tuple[OwnRange | None, ...]:
         """The range of each class of two values; None for other classes."""
+        _ = TwoPoint(epsilon)
         return tuple(_range(*pair, epsilon) if len(pair) == 2 else None for pair in self.values)
 
 
@@ -132,10 +134,15 @@ def name_by_value(
     Exact if clients share both values or none: the number of distinct ranges, over n. If clients share one of two
     values, it depends on their weights; `success` is then the minimum, and `bounds` include the maximum.
     """
+    radii = listed(radii, "radii", "one number a client")
     reports, n = whole_number("d", d), len(radii)
     if n == 0:
         raise ValueError("radii must be one number a client, got none")
-    supports = [_support(epsilon, c, r, np.dtype(dtype)) for c, r in zip(_each(centers, n), radii, strict=True)]
+    try:
+        dtype = np.dtype(dtype)
+    except TypeError as error:
+        raise ValueError(f"dtype must be a floating one: {error}") from None
+    supports = [_support(epsilon, c, r, dtype) for c, r in zip(_each(centers, n), radii, strict=True)]
     values, counts = np.unique(np.array(supports), return_counts=True)
     rivals = dict(zip(values.tolist(), counts.tolist(), strict=True))
     fits = [sorted((rivals[low], rivals[high])) for low, high in supports]
@@ -205,7 +212,7 @@ def _support(epsilon: float, center: float, radius: float, dtype: np.dtype) -> t
     if dtype.kind != "f":
         raise ValueError(f"dtype must be a floating one, got {dtype}")
     with np.errstate(over="ignore"):
-        low, high = np.array(TwoPoint(epsilon, float(center), float(radius)).outputs()).astype(dtype).tolist()
+        low, high = np.array(TwoPoint(epsilon, center, radius).outputs()).astype(dtype).tolist()
     if not np.isfinite([low, high]).all():
         raise ValueError(f"dtype {dtype} cannot hold the reports of center {center!r}, radius {radius!r}")
     return low, high

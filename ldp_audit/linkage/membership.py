@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.accounting.membership_simulation import SimulatedTest, simulate
-from ldp_audit.accounting.shuffling.anonymous_counts import Chance, check_clients, hypotheses, loss_of_count
+from ldp_audit.accounting.shuffling.anonymous_counts import Chance, hypotheses, loss_of_count
 from ldp_audit.mechanisms.inputs import in_interval, whole_numbers
+from ldp_audit.numerics import whole
 
 __all__ = ["SimulatedTest", "score", "simulate"]
 
@@ -34,7 +35,7 @@ def score(
         all equal the score is not the exact ratio, but still a test.
     returns: shape (...).   Raises ValueError for bad input.
     """
-    check_clients(n)
+    whole(n, "n")
     seen = whole_numbers("counts", np.asarray(counts), 0, n)
     if seen.ndim == 0 or seen.shape[-1] == 0:
         raise ValueError(f"counts must have shape (..., m) with m >= 1, got shape {seen.shape}")

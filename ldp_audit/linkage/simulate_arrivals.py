@@ -21,6 +21,7 @@ from ldp_audit.linkage.by_time import (
     name_reports_of_id,
     tell_start,
 )
+from ldp_audit.numerics import between, instance, listed, whole
 
 _AT_ONCE = 2**20
 
@@ -37,8 +38,9 @@ def simulate_arrivals(
     two-sided). Times are floats.
     """
     ids = whole_number("d", d)
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be in (0, 1), got {confidence!r}")
+    confidence = between(confidence, "confidence", "in (0, 1)", lambda one: 0 < one < 1)
+    instance(arrivals, Arrivals, "arrivals", "Arrivals")
+    instance(rng, np.random.Generator, "rng", "a numpy.random.Generator")
     starts, window = np.array([float(start) for start in arrivals.starts]), float(arrivals.window)
     apart, sender = _apart(arrivals), np.arange(arrivals.n)
     hits = exposed = certain = found = late_exposed = 0
@@ -175,8 +177,9 @@ def timing_table(
     ratios: Iterable[Any] = (Fraction(1, 10**6), Fraction(1, 10**4), Fraction(1, 100), Fraction(1, 10)),
 ) -> list[TimingRow]:
     """A row for each number of clients, of reports of a client, and D/T >= 0, in this order."""
-    sizes, counts = list(clients), list(reports)
-    shares = [exact_number("ratios", ratio) for ratio in ratios]
+    sizes = [whole(n, "clients") for n in listed(clients, "clients", "whole numbers")]
+    counts = [whole(d, "reports") for d in listed(reports, "reports", "whole numbers")]
+    shares = [exact_number("ratios", ratio) for ratio in listed(ratios, "ratios", "finite real numbers")]
     return [_row(n, d, ratio) for n in sizes for d in counts for ratio in shares]
 
 

@@ -39,8 +39,9 @@ from ldp_audit.losses.loss import (
     Values,
     from_excess,
     log_finite,
+    log_sum,
 )
-from ldp_audit.numerics import log1mexp, log_ratio, log_sum
+from ldp_audit.numerics import between, instance, log1mexp, log_ratio, nonnegative, probability
 
 _SLACK = 1e-9
 _MASSES = 1e-12
@@ -73,13 +74,19 @@ class DiscreteLoss(PairLoss):
         return not self.error
 
     def __post_init__(self) -> None:
-        losses, logs = (np.asarray(a, dtype=np.float64) for a in (self.losses, self.log_probabilities))
+        try:
+            losses, logs = (np.asarray(a, dtype=np.float64) for a in (self.losses, self.log_probabilities))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"losses and log_probabilities must be real numbers: {error}") from None
         if losses.ndim != 1 or losses.shape != logs.shape:
             raise ValueError(f"losses and log_probabilities must be of one length, got {losses.shape} and {logs.shape}")
         if not np.all(np.isfinite(losses)) or np.any(np.diff(losses) <= 0):
             raise ValueError("losses must be finite and ascending; an infinite loss is given by log_infinite")
-        if not all(isinstance(end, int | float) for end in (self.log_infinite, self.log_missing or 0.0)):
-            raise ValueError(f"log_infinite must be a number, got {self.log_infinite!r}")
+        for name in ("log_infinite", "log_missing"):
+            end = getattr(self, name)
+            if end is not None or name == "log_infinite":
+                between(end, name, "a number <= 0", lambda log: log <= _SLACK)
+        nonnegative(self.error, "error")
         total = log_sum(np.append(logs, self.log_infinite))
         other = log_sum(logs - losses)
         if not abs(total) <= _SLACK or not other <= _SLACK:
@@ -95,6 +102,10 @@ class DiscreteLoss(PairLoss):
 
         Raises ValueError as the class.
         """
+        for name, law in (("first", first), ("second", second)):
+            instance(law, Mapping, name, "probabilities by outcome")
+            for mass in law.values():
+                probability(mass, name)
         masses: dict[float, list[float]] = {}
         infinite, missing = [], [float(q) for outcome, q in second.items() if q > 0 and not first.get(outcome, 0) > 0]
         shared = [float(q) for outcome, q in second.items() if q > 0 and first.get(outcome, 0) > 0]

@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.numerics import log_sum
+from ldp_audit.losses.loss import log_sum
 
 _LITTLE = -40.0
 """ln of an x from which down ln(1 + x) is x to the last digit."""

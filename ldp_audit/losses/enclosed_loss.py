@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.losses.discrete_loss import atoms_of
-from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss
-from ldp_audit.numerics import log_sum
+from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, log_sum
 
 _ROUNDING = 2.0**-48
 

@@ -59,7 +59,7 @@ from ldp_audit.losses.discretisation import (
 )
 from ldp_audit.losses.grid_plan import WIDTH, Grid, Part, Tilt, TiltPlan, tilt_plan
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.numerics import BoundedCache, whole
+from ldp_audit.numerics import BoundedCache, as_float, whole
 
 _EPS = 2.0**-52
 _MOST_KEPT = 6
@@ -75,7 +75,7 @@ _COARSER, _COARSEST = 8, 64
 
 def check_width(width: float) -> None:
     """Raise ValueError unless the width is > 0 and finite."""
-    if isinstance(width, bool) or not isinstance(width, int | float) or not 0 < width < math.inf:
+    if not 0 < as_float(width) < math.inf:
         raise ValueError(f"width must be > 0 and finite (nats), got {width!r}")
 
 
@@ -88,8 +88,7 @@ def compose_on_grid(losses: Sequence[Part], *, width: float = WIDTH, points: int
     Raises ValueError for anything else.
     """
     check_width(width)
-    if isinstance(points, bool) or not isinstance(points, int) or not 1024 <= points <= 2**24:
-        raise ValueError(f"points must be a whole number in 1024 .. 2**24, got {points!r}")
+    whole(points, "points", 1024, 2**24)
     listed: list[Part] = []
     for loss, times in losses:
         listed += [(one, count * whole(times, "times")) for one, count in loss.summands()]

@@ -418,3 +418,16 @@ def from_scaled(sums: NDArray[np.complex128], error: NDArray[np.float64], top: f
         most = np.log(size + error)
     log = np.asarray(top + np.where(known, height + 1j * np.angle(sums), most - VAGUE), dtype=np.complex128)
     return Values(log, np.where(known, wrong, VAGUE))
+
+
+def log_sum(logs: NDArray[np.float64]) -> float:
+    """ln of the sum of e**logs; minus infinity for an empty sum."""
+    top = float(logs.max(initial=-math.inf))
+    return top if not math.isfinite(top) else top + math.log(float(np.exp(logs - top).sum()))
+
+
+def log_expm1(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """ln(e**x - 1), elementwise; minus infinity for x <= 0."""
+    positive = np.maximum(x, 0.0)
+    with np.errstate(divide="ignore"):
+        return positive + np.log(-np.expm1(-positive))

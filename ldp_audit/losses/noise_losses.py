@@ -305,8 +305,11 @@ class LaplaceLoss(NoiseLoss):
     def report_of(
         self, other: float, log_own: NDArray[np.float64], log_other: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """See `NoiseLoss`: for another of up to twice the shift it lies where neither loss is at its least."""
+        """See `NoiseLoss`: both losses rise by 2 a scale, from their least at minus the distances on."""
         found = np.logaddexp(log_own - self.epsilon, log_other - other) / 2
+        with np.errstate(divide="ignore", invalid="ignore"):  # where the own loss is at its least, below -epsilon
+            farther = (log_other - other - np.log(-np.expm1(log_own + self.epsilon))) / 2
+        found = np.where((found < -self.epsilon) & (self.epsilon < other), farther, found)
         return np.where(found < 0, found, math.inf)
 
     def noise_cells(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -46,10 +46,10 @@ from numpy.typing import NDArray
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, atoms_of, symmetric_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.hulls import dominated_atoms, dominating_atoms
-from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, Transform, log_delta_from_reversed
+from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, Transform, log_delta_from_reversed, log_expm1
 from ldp_audit.losses.noise_losses import NoiseLoss
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
-from ldp_audit.numerics import log1mexp, log_expm1, log_ratio
+from ldp_audit.numerics import log1mexp, log_ratio
 
 
 @dataclass(frozen=True)
@@ -333,21 +333,25 @@ class SymmetricLoss(PairLoss):
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `PairLoss`; for an upper half that is discretisable."""
-        return _mirrored_masses(edges, self.upper.masses)
+        return _joined_masses(edges, self.upper.masses, self.upper.masses)
 
 
-def _mirrored_masses(
-    edges: NDArray[np.float64], masses_above: Callable[[NDArray[np.float64]], CellMasses]
-) -> CellMasses:
-    """The masses of a loss that is its own reverse.   masses_above: those above the first of some edges >= 0."""
+_Masses = Callable[[NDArray[np.float64]], CellMasses]
+
+
+def _joined_masses(edges: NDArray[np.float64], masses_above: _Masses, reversed_above: _Masses) -> CellMasses:
+    """The masses of a loss from its own above 0, and its reverse's: both beyond the first of some edges >= 0."""
     positive, at = edges[edges > 0], int(np.searchsorted(edges, 0.0))
     above = masses_above(np.append(0.0, positive))
     # a cell of negative losses has its right edge, and so its reverse has its left one
     opposite = np.nextafter(-edges[edges < 0][::-1], 0.0)
-    below = masses_above(np.append(0.0, opposite))
-    rest = 1 - sum(math.fsum(np.exp(side[1:])) for side in (above.first, below.second)) - math.exp(above.infinite)
+    below = reversed_above(np.append(0.0, opposite))
     found = []
-    for high, low in ((above.first, below.second), (above.second, below.first)):
+    for high, low, infinite in (
+        (above.first, below.second, above.infinite),
+        (above.second, below.first, below.infinite),
+    ):
+        rest = 1 - math.fsum(np.exp(high[1:])) - math.fsum(np.exp(low[1:])) - math.exp(infinite)
         # the last cell below 0 and the first above meet in the cell of 0, unless 0 is an edge
         cells = np.full(edges.size + 1, -math.inf)
         cells[: at + 1] = low[:0:-1]
@@ -355,18 +359,21 @@ def _mirrored_masses(
         cells[where] = np.logaddexp(cells[where], high[1:])
         cells[at] = np.logaddexp(cells[at], math.log(rest) if rest > 0 else -math.inf)
         found.append(cells)
-    return CellMasses(found[0], found[1], above.infinite, above.infinite)
+    return CellMasses(found[0], found[1], above.infinite, below.infinite)
 
 
 @dataclass(frozen=True)
 class ReplacedLoss(PairLoss):
-    """The loss, its own reverse, of a noisy sum over a Poisson sample between data with one record replaced.
+    """The loss of a noisy sum over a Poisson sample, between data with one record and with another in its place.
 
-    present: the loss of the noise, moved by a record present or absent.   replaced: by one replaced, at most twice as
-    far.   rate: with 0 < q < 1.
+    first, second: the loss of the noise, moved by either record if the other's data lack it: at epsilon >= 0 the first
+    counts, and below 0 the second.   replaced: moved by both, the farthest.   rate: with 0 < q < 1.
+    It is the loss of a pair if the records lie on either side of 0, so that the distances of the two add up; it
+    dominates all pairs of records of no longer distances if both are the longest.
     """
 
-    present: NoiseLoss
+    first: NoiseLoss
+    second: NoiseLoss
     replaced: NoiseLoss
     rate: SamplingRate
 
@@ -377,25 +384,25 @@ class ReplacedLoss(PairLoss):
 
     def supremum(self) -> float:
         """See `PairLoss`."""
-        top, least = self.present.supremum(), self.present.supremum() - self.replaced.supremum()
+        top, least = self.first.supremum(), self.first.supremum() - self.replaced.supremum()
         return math.inf if top == math.inf else float(np.subtract(*self.rate.subsampled(np.array([top, least]))))
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`; both bounds are the same at epsilon >= 0, but for logarithms beyond the range of floats."""
         if epsilon < 0:
-            return log_delta_from_reversed(epsilon, self.log_delta_bounds(-epsilon))
+            return log_delta_from_reversed(epsilon, self.reversed().log_delta_bounds(-epsilon))
         if epsilon >= self.supremum():
             return -math.inf, -math.inf
         report, parts = self._reports(np.array([epsilon])), []
-        for noise, log in zip((self.present, self.replaced), self._factors(np.array([epsilon])), strict=True):
+        for noise, log in zip((self.first, self.replaced), self._factors(np.array([epsilon])), strict=True):
             loss = float(noise.at(report)[0])
             parts.append([float(log[0]) - loss + end for end in noise.log_delta_bounds(loss)])
         low, high = (self.rate.log_drawn + float(np.logaddexp(*ends)) for ends in zip(*parts, strict=True))
         return low, high
 
     def reversed(self) -> ReplacedLoss:
-        """See `PairLoss`: the same."""
-        return self
+        """See `PairLoss`."""
+        return self if self.first == self.second else replace(self, first=self.second, second=self.first)
 
     def dominating_gaussian(self) -> tuple[float, bool]:
         """See `PairLoss`: that of every record drawn, by joint convexity."""
@@ -408,12 +415,12 @@ class ReplacedLoss(PairLoss):
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `PairLoss`."""
-        return _mirrored_masses(edges, self._masses_above)
+        return _joined_masses(edges, self._masses_above, self.reversed()._masses_above)
 
     def _masses_above(self, edges: NDArray[np.float64]) -> CellMasses:
-        """The masses of the pair that dominates at t >= 1, for edges >= 0."""
-        reports, cells = self._reports(edges), self.present.noise_cells
-        absent = self.rate.log_left_out + cells(reports + self.present.shift)
+        """The masses for edges >= 0, but for those up to the first of them."""
+        reports, cells = self._reports(edges), self.first.noise_cells
+        absent = self.rate.log_left_out + cells(reports + self.first.shift)
         drawn = (self.rate.log_drawn + cells(reports + away) for away in (0.0, self.replaced.shift))
         first, second = (np.logaddexp(absent, one) for one in drawn)
         return CellMasses(first, second, -math.inf, -math.inf)
@@ -424,4 +431,4 @@ class ReplacedLoss(PairLoss):
 
     def _reports(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
         """The largest report of at most this loss, >= 0."""
-        return self.present.report_of(self.replaced.shift, *self._factors(losses))
+        return self.first.report_of(self.replaced.shift, *self._factors(losses))

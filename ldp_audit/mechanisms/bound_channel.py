@@ -33,6 +33,7 @@ from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import in_interval, numbers_of, whole_numbers
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.randomness import BITS
 from ldp_audit.mechanisms.variable import Variable
 
 NOTHING = mpmath.mpf(10) ** -300
@@ -105,7 +106,8 @@ class BoundChannel(Mechanism):
     def log_prob(self, y: ArrayLike, *x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y if it is an atom, else log density; broadcasts; -inf off the support."""
         self._require(x)
-        return np.vectorize(self._log_prob, otypes=[np.float64])(numbers_of("y", y), *x)[()]
+        with np.errstate(invalid="ignore"):  # NaN is off the support
+            return np.vectorize(self._log_prob, otypes=[np.float64])(numbers_of("y", y), *x)[()]
 
     def outputs(self) -> tuple[float, ...]:
         """The outputs that are atoms."""
@@ -130,7 +132,7 @@ class BoundChannel(Mechanism):
     def implemented(self, bits: int = 64) -> GridChannel:
         """The finite-precision distribution of `sample`: finitely many inputs and outputs, on fixed grids."""
         self._require_affine()
-        return GridChannel.of(self, bits)
+        return GridChannel.of(self, int(BITS.check(bits)))
 
     def support(self) -> tuple[Any, Any]:
         """The interval that supports the density, in high precision; ValueError where it depends on the input."""
@@ -399,6 +401,16 @@ def _plain(inputs: Inputs) -> Any:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
+def _number(name: str, value: Any) -> Any:
+    """The value in high precision; ValueError, naming the parameter, for what is no number."""
+    try:
+        if not isinstance(value, bool | np.bool_ | str):
+            return mpmath.mpf(value)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"{name} must be a number, got {value!r}")
+
+
 def _parameter_numbers(channel: SymbolicChannel, values: Mapping[str, float]) -> dict[Variable, Any]:
     """The value of each parameter in high precision; exponentials follow from their exponents."""
     parameters = [v for v in channel.variables() if v not in channel.inputs]
@@ -408,7 +420,7 @@ def _parameter_numbers(channel: SymbolicChannel, values: Mapping[str, float]) ->
     if unknown:
         raise ValueError(f"{channel.name!r} has no {', '.join(unknown)}; it has {', '.join(sorted(known))}")
     with mpmath.workdps(DIGITS):
-        given: dict[Variable, Any] = {known[name]: mpmath.mpf(value) for name, value in values.items()}
+        given: dict[Variable, Any] = {known[name]: _number(name, value) for name, value in values.items()}
         for variable in parameters:
             if variable.exp_of is not None and variable.exp_of.free_symbols <= set(given):
                 if variable in given:
@@ -443,7 +455,7 @@ def _function_of(
 def _compiled(variables: Iterable[Variable], expression: Expr) -> Callable[..., Any]:
     """The expression as a function of the variables, under any names."""
     places: dict[Any, Any] = {variable: Dummy() for variable in variables}
-    return lambdify(list(places.values()), expression.xreplace(places), "mpmath")
+    return lambdify(list(places.values()), expression.xreplace(places), [{"Ind": lambda a, b: int(a == b)}, "mpmath"])
 
 
 def _require_inside(variable: Variable, number: Any, given: Mapping[Variable, Any]) -> None:

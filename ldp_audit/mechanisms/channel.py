@@ -19,6 +19,7 @@ from ldp_audit.mechanisms.variable import (
     substituted,
     variables_of,
 )
+from ldp_audit.numerics import listed, whole
 
 if TYPE_CHECKING:
     from ldp_audit.mechanisms.bound_channel import BoundChannel
@@ -89,18 +90,22 @@ class SymbolicChannel:
         *,
         public: Variable | Sequence[Variable] = (),
     ) -> None:
-        given, known = ((one,) if isinstance(one, Variable) else tuple(one) for one in (inputs, public))
+        given, known = (
+            (one,) if isinstance(one, Variable) else tuple(listed(one, what, "Variables"))
+            for what, one in (("inputs", inputs), ("public", public))
+        )
         for what, variables in (("inputs", given), ("public", known)):
             if not all(isinstance(variable, Variable) for variable in variables):
                 raise ValueError(f"{what} of channel {name!r} must be Variables, got {variables!r}")
         if set(given) & set(known):
             raise ValueError(f"inputs of channel {name!r} must not be public too, got {known!r}")
-        pairs = atoms.items() if isinstance(atoms, Mapping) else atoms
+        pairs = atoms.items() if isinstance(atoms, Mapping) else listed(atoms, "atoms", "pairs (output, probability)")
+        triples = listed(pieces, "pieces", "triples (lower, upper, density)")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "inputs", given)
         object.__setattr__(self, "public", known)
         object.__setattr__(self, "atoms", tuple(_atom(name, pair, {*given, *known}) for pair in pairs))
-        object.__setattr__(self, "pieces", tuple(Piece.of(name, triple) for triple in pieces))
+        object.__setattr__(self, "pieces", tuple(Piece.of(name, triple) for triple in triples))
         if not self.atoms and not self.pieces:
             raise ValueError(f"channel {name!r} needs at least one atom or piece, got {atoms!r}")
         self._require_outputs_that_go_together()
@@ -115,6 +120,7 @@ class SymbolicChannel:
 
     def moment(self, order: int) -> Expr:
         """E[output**order | inputs]."""
+        order = whole(order, "order", 0)
         if self.is_vector() and order:
             raise ValueError(f"the outputs of channel {self.name!r} are vectors, which have no moments of one number")
         terms = [

@@ -45,6 +45,7 @@ from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.mechanisms.output_labels import NUMBERS, columns_of, label_array
 from ldp_audit.mechanisms.randomness import BITS, WORDS, NumpySource, source_of
+from ldp_audit.numerics import listed
 
 _TOLERANCE = Fraction(1, 10**9)
 """Largest deviation of a row's sum from 1."""
@@ -81,7 +82,7 @@ class FiniteChannel(Mechanism):
     def __post_init__(self) -> None:
         given = _Given.of(self.matrix)
         size = given.floats.shape[1]
-        labels = list(range(size)) if self.outputs is None else list(self.outputs)
+        labels = list(range(size)) if self.outputs is None else listed(self.outputs, "outputs", "labels")
         if len(labels) != size or len(set(labels)) != len(labels):
             raise ValueError(f"outputs must be {size} different labels, got {self.outputs!r}")
         object.__setattr__(self, "outputs", tuple(labels))
@@ -324,7 +325,9 @@ class _Given:
         """Checked: see `FiniteChannel`. Rows that are not of short decimals or floats are made exact at once."""
         try:
             floating = isinstance(matrix, np.ndarray) and matrix.dtype.kind == "f" and matrix.dtype.itemsize <= 8
-            rows = matrix.tolist() if floating else [row if isinstance(row, list) else list(row) for row in matrix]
+            rows: list[Sequence[Any]] = (
+                matrix.tolist() if floating else [row if isinstance(row, list) else list(row) for row in matrix]
+            )
             plain = [len(row) <= _NARROW and _is_plain(row) for row in rows]
             table = np.array([_floats_of(*one) for one in zip(rows, plain, strict=True)], dtype=np.float64)
         except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
@@ -362,12 +365,12 @@ class _Given:
     @cached_property
     def tiny(self) -> NDArray[np.bool_]:
         """The rows with entries so small that floats have lost their digits, shape (rows,)."""
-        return ((self.floats < _LEAST) & ~self.impossible).any(axis=1)
+        return np.any((self.floats < _LEAST) & ~self.impossible, axis=1)
 
     def weights(self, rows: Iterable[int] | None = None) -> NDArray:
         """The exact weights of these rows, or of all; an array of Python integers."""
         chosen = range(len(self.rows)) if rows is None else rows
-        return np.array([self._weights_of(row) for row in chosen], dtype=object)
+        return np.array([self._weights_of(row) for row in chosen], dtype=object).reshape(-1, self.floats.shape[1])
 
     def extremes(self, floor: float = 0.0, apart: float = 0.0) -> list[int]:
         """The rows that may have the largest or least probability of a column with the largest ratio of these.

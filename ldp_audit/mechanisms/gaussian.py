@@ -88,8 +88,9 @@ class Gaussian(AdditiveNoise):
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log density of y at x; broadcasts."""
-        z = (finite("y", y) - finite("x", x)) / self.sigma
-        return (-(z**2) / 2 - math.log(self.sigma) - math.log(2 * math.pi) / 2)[()]
+        with np.errstate(over="ignore"):  # a density below the least float is 0
+            z = (finite("y", y) - finite("x", x)) / self.sigma
+            return (-(z**2) / 2 - math.log(self.sigma) - math.log(2 * math.pi) / 2)[()]
 
     def breakpoints(self, x: Any) -> list[float]:
         """The input, and two, five and nine standard deviations from it."""

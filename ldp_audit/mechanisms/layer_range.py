@@ -19,6 +19,7 @@ from typing import Any
 
 import array_api_compat
 import numpy as np
+from array_api_compat import is_torch_array
 from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.inputs import as_array, as_reports, finite, finite_numbers, in_interval, numbers_of
@@ -26,6 +27,7 @@ from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import BUDGET, check_parameters
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.two_point import TwoPoint
+from ldp_audit.numerics import between, listed
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,11 @@ class LayerRange:
     names: tuple[Hashable, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "centers", tuple(float(center) for center in self.centers))
-        object.__setattr__(self, "radii", tuple(float(radius) for radius in self.radii))
-        names = None if self.names is None else tuple(self.names)
+        for name in ("centers", "radii"):
+            numbers = listed(getattr(self, name), name, "one number a layer")
+            finite = tuple(between(one, name, "finite numbers", math.isfinite) for one in numbers)
+            object.__setattr__(self, name, finite)
+        names = None if self.names is None else tuple(listed(self.names, "names", "one name a layer, or None"))
         object.__setattr__(self, "names", names)
         if not len(self.centers) == len(self.radii) == len(self.centers if names is None else set(names)):
             raise ValueError(
@@ -60,9 +64,9 @@ class LayerRange:
         weights: a mapping from names to arrays or tensors, or a list of them; finite, none of them empty.
         floor: the least radius, >= 0, for (nearly) constant layers; with 0 a constant layer is a ValueError.
         """
-        if not (isinstance(floor, int | float) and 0 <= floor < math.inf):
-            raise ValueError(f"floor must be a finite number >= 0, got {floor!r}")
-        named = dict(weights) if isinstance(weights, Mapping) else dict(enumerate(weights))
+        floor = between(floor, "floor", "a finite number >= 0", lambda one: 0 <= one < math.inf)
+        of = "a mapping or a list of arrays"
+        named = dict(weights) if isinstance(weights, Mapping) else dict(enumerate(listed(weights, "weights", of)))
         ranges = [_range_of(f"weights[{name!r}]", layer, floor) for name, layer in named.items()]
         names = tuple(named) if isinstance(weights, Mapping) else None
         return cls(tuple(center for center, _ in ranges), tuple(radius for _, radius in ranges), names)
@@ -94,10 +98,11 @@ class LayerRange:
             if not isinstance(layers, Mapping) or set(layers) != set(self.names):
                 raise ValueError(f"layers must be a mapping with the names {self.names!r}, got {_outline(layers)}")
             named = {name: layers[name] for name in self.names}
-        elif isinstance(layers, Mapping) or len(layers) != len(self.centers):
-            raise ValueError(f"layers must be a sequence of {len(self.centers)} arrays, got {_outline(layers)}")
         else:
-            named = dict(enumerate(layers))
+            of = f"a sequence of {len(self.centers)} arrays"
+            named = {} if isinstance(layers, Mapping) else dict(enumerate(listed(layers, "layers", of)))
+            if len(named) != len(self.centers):
+                raise ValueError(f"layers must be {of}, got {_outline(layers)}")
         labelled = [(f"layers[{name!r}]", as_array(f"layers[{name!r}]", layer)) for name, layer in named.items()]
         return [(*one, mechanism) for one, mechanism in zip(labelled, self._mechanisms(epsilon), strict=True)]
 
@@ -174,6 +179,8 @@ class ClientRange:
 def _range_of(name: str, weights: Any, floor: float) -> tuple[float, float]:
     """Center and radius such that center -+ radius, in floating point, enclose all weights."""
     values = as_array(name, weights)
+    if not is_torch_array(values):
+        values = numbers_of(name, values)
     if math.prod(values.shape) == 0:
         raise ValueError(f"{name} must have at least one weight, got shape {tuple(values.shape)}")
     low, high = float(values.min()), float(values.max())

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.inputs import array_of, as_reports, in_interval, numbers_of, require_arithmetic
 from ldp_audit.mechanisms.randomness import Source
+from ldp_audit.numerics import whole
 
 _MOST_CELLS = 2**62
 """Inputs lie within this many cells of 0, so that int64 holds all reports."""
@@ -60,8 +61,7 @@ class NoiseGrid:
 
     def __post_init__(self) -> None:
         for name, value, low, high in (("exponent", self.exponent, -600, 600), ("cells", self.cells, 1, 2**32)):
-            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-                raise ValueError(f"{name} must be a whole number in {low}..{high}, got {value!r}")
+            whole(value, name, low, high)
 
     @classmethod
     def dividing(cls, length: float, parts: int) -> NoiseGrid:

@@ -26,10 +26,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
-from ldp_audit.mechanisms.inputs import finite
-from ldp_audit.mechanisms.mechanism import Parameter, check_parameters
+from ldp_audit.mechanisms.inputs import as_array, finite
+from ldp_audit.mechanisms.mechanism import Mechanism, Parameter, check_parameters
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.variable import Variable
+from ldp_audit.numerics import instance
 
 IDS = Parameter("d", Variable("d", 1, oo, integer=True), typical=(1, 100))
 _DELAY_BITS = 53
@@ -66,7 +67,7 @@ class ParameterShuffler:
         for name in ("training", "communication", "actual_training", "actual_communication"):
             given = getattr(self, name)
             times = getattr(self, name.removeprefix("actual_")) if given is None else given
-            object.__setattr__(self, name, _times(name, times, len(self.training)))
+            object.__setattr__(self, name, _times(name, times, np.size(self.training)))
 
     @property
     def n(self) -> int:
@@ -100,6 +101,7 @@ class ParameterShuffler:
 
     def split(self, reports: Any, xp: Any = NumpySource.xp) -> tuple[Any, Any]:
         """The ids 0 .. d-1 and the values of all messages, client by client; shape (n, d) to twice (n d,)."""
+        reports = as_array("reports", reports)
         if reports.ndim != 2 or reports.shape[0] != self.n:
             raise ValueError(
                 f"reports must have shape ({self.n}, d), a row for each client, got {tuple(reports.shape)}"
@@ -140,6 +142,7 @@ class ParameterShuffler:
 
     def exact_epsilon(self, value: Any, d: int = 1) -> float:
         """The tight pure epsilon of a round of d ids, nats: d times the value mechanism's, for every n and T."""
+        instance(value, Mechanism, "value", "a mechanism")
         return IDS.check(d) * value.exact_epsilon()
 
 

@@ -36,6 +36,7 @@ from ldp_audit.mechanisms.value_mechanism import (
     worst_ends,
 )
 from ldp_audit.mechanisms.variable import Variable
+from ldp_audit.numerics import instance
 
 COMBINATIONS = Parameter("q", Variable("q", 1, oo, integer=True), typical=(1, 10))
 
@@ -75,6 +76,7 @@ class RandomProjection(Mechanism):
     def drawn(cls, value: Any, d: int, q: int, rng: np.random.Generator, *, clip: bool = False) -> RandomProjection:
         """The mechanism with a random matrix of entries N(0, 1/q). ValueError unless 1 <= q <= d."""
         rows, columns = LENGTH.check(d), COMBINATIONS.check(q)
+        instance(rng, np.random.Generator, "rng", "a numpy.random.Generator")
         if columns > rows:
             raise ValueError(f"q must be a whole number from 1 to d = {d}, got {q!r}")
         return cls(value, rng.standard_normal((int(rows), int(columns))) / np.sqrt(columns), clip)
@@ -96,6 +98,8 @@ class RandomProjection(Mechanism):
     def recover(self, mean_report: Any) -> Any:
         """The server's estimate in R^d from an average of dense reports: the pseudo-inverse of Phi^T times it."""
         given = as_array("mean_report", mean_report)
+        if given.ndim == 0 or given.shape[-1] != self.q:
+            raise ValueError(f"mean_report must have shape (..., {self.q}), got {tuple(given.shape)}")
         xp = array_api_compat.array_namespace(given)
         inverse = xp.asarray(np.linalg.pinv(self.matrix), device=array_api_compat.device(given))
         return finite_numbers("mean_report", given, xp) @ inverse

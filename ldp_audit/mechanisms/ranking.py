@@ -20,6 +20,7 @@ from ldp_audit.mechanisms.mechanism import BUDGET, Parameter
 from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.staircase import Logs, Staircase
 from ldp_audit.mechanisms.variable import Variable
+from ldp_audit.numerics import as_float
 
 DIMENSION = Parameter("d", Variable("d", 2, oo, integer=True), typical=(2, 100))
 SET_SIZE = Parameter("k", Variable("k", 1, oo, integer=True), typical=(1, 10))
@@ -39,7 +40,7 @@ def top_set(magnitudes: Any, k: int) -> Any:
     """
     xp, values = _finite_rows(magnitudes)
     d = values.shape[-1]
-    if isinstance(k, bool) or k != int(k) or not 1 <= k <= d:
+    if not (as_float(k).is_integer() and 1 <= k <= d):
         raise ValueError(f"k must be a whole number from 1 to d = {d}, got {k!r}")
     k = int(k)
     least = xp.sort(values, axis=-1)[..., d - k : d - k + 1]

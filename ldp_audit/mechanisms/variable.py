@@ -5,9 +5,10 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable, Iterable, Mapping
+from types import NoneType
 from typing import Any, Literal
 
-from sympy import Basic, Expr, Float, Number, Rational, S, Symbol, exp, nan, oo, sympify, zoo
+from sympy import Basic, Expr, Float, Number, Rational, S, Symbol, SympifyError, exp, nan, oo, sympify, zoo
 
 Ends = Literal["", "left", "right", "both"]
 OPEN_ENDS: dict[tuple[bool, bool], Ends] = {
@@ -59,7 +60,7 @@ class Variable(Symbol):
         latex: str | None = None,
     ) -> Variable:
         """Build the symbol; see the class."""
-        if not _NAME.fullmatch(name) or keyword.iskeyword(name) or name in _TAKEN:
+        if not isinstance(name, str) or not _NAME.fullmatch(name) or keyword.iskeyword(name) or name in _TAKEN:
             raise ValueError(
                 "name must be a plain identifier (letters, digits, underscores), no keyword or function, and not start "
                 f"with lo or hi, which proofs use for the slacks; got {name!r}"
@@ -171,6 +172,8 @@ def substitute_domain(variable: Variable, rewrite: Mapping[Any, Any] | Callable[
 def replacements(what: str, variables: Iterable[Variable], values: Mapping[Variable, Any]) -> dict[Any, Any]:
     """The replacement of each variable, by name, and of those whose domains change; ValueError for unknown names."""
     own = {variable.name: variable for variable in variables}
+    if not isinstance(values, Mapping) or not all(isinstance(variable, Variable) for variable in values):
+        raise ValueError(f"values must be numbers or expressions by Variable, as {{x: 1}}, got {values!r}")
     missing = sorted(variable.name for variable in values if variable.name not in own)
     if missing:
         raise ValueError(f"{what} has no {', '.join(missing)}; it has {', '.join(sorted(own))}")
@@ -182,8 +185,14 @@ def replacements(what: str, variables: Iterable[Variable], values: Mapping[Varia
 
 
 def exact(value: Any) -> Any:
-    """The value as a SymPy expression; ValueError if it contains a float, which is not exact."""
-    expression = sympify(value)
+    """The value as a SymPy expression; ValueError for texts and other objects, and for floats, which are not exact."""
+    try:
+        known = not isinstance(value, str | bytes | NoneType)
+        expression = sympify(value) if known else None
+    except (SympifyError, TypeError, AttributeError):
+        expression = None
+    if expression is None or expression in (S.true, S.false):
+        raise ValueError(f"{value!r} is no number and no expression of SymPy, as Rational(1, 3) and x + 1 are")
     numbers = expression.atoms(Number, type(zoo)) if isinstance(expression, Basic) else set()
     inexact = sorted(str(number) for number in numbers if isinstance(number, Float))
     if inexact:
@@ -202,7 +211,10 @@ def _digits(number: Any) -> float:
 
 
 def _bound(name: str, side: str, value: Any) -> Expr:
-    end = exact(value)
+    try:
+        end = exact(value)
+    except ValueError as error:
+        raise ValueError(f"{side} end of {name!r}: {error}") from None
     outwards = oo if side == "upper" else -oo
     if not isinstance(end, Expr) or end.is_extended_real is False or (end.is_infinite and end != outwards):
         raise ValueError(f"{side} end of {name!r} must be a real number or expression, got {value!r}")

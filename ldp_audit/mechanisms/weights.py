@@ -13,6 +13,7 @@ from typing import Any
 from sympy import Add, Expr, Sum, expand_func
 
 from ldp_audit.mechanisms.variable import Variable, exact, replacements, substituted, variables_of
+from ldp_audit.numerics import listed
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,18 @@ class SymbolicWeights:
     classes: tuple[OutputClass, ...]
 
     def __init__(self, name: str, classes: Sequence[OutputClass | tuple[str, Any, Any]]) -> None:
-        given = [one if isinstance(one, OutputClass) else OutputClass(*one) for one in classes]
-        listed = tuple(replace(one, count=exact(one.count), probability=exact(one.probability)) for one in given)
-        if not listed:
+        of = "triples (label, count, probability)"
+        given = []
+        for one in listed(classes, "classes", of):
+            parts = one if isinstance(one, OutputClass) else listed(one, "classes", of)
+            if isinstance(parts, list) and len(parts) not in (3, 4, 5):
+                raise ValueError(f"classes must be {of}, got {one!r}")
+            given.append(OutputClass(*parts) if isinstance(parts, list) else parts)
+        known = tuple(replace(one, count=exact(one.count), probability=exact(one.probability)) for one in given)
+        if not known:
             raise ValueError(f"{name!r} needs at least one class of outputs, got {classes!r}")
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "classes", listed)
+        object.__setattr__(self, "classes", known)
         self.variables()
 
     def total(self) -> Expr:

@@ -102,7 +102,8 @@ def _points(document: Mapping[str, Any]) -> list[list[str]]:
     names = list(document["points"][0]["settings"])
     head = [*(name.replace("_", " ") for name in names), "accuracy", "repeats"]
     if spend:
-        head += ["exact epsilon", *(["shuffled"] if shuffled else []), "the paper's"]
+        between = ", ".join(dict.fromkeys(one["protocol"]["adjacency"] for one in spend.values()))
+        head += [f"exact epsilon ({between})", *(["shuffled"] if shuffled else []), "the paper's"]
     rows = [head]
     for point in document["points"]:
         row = [*map(_value, point["settings"].values()), accuracy(point["accuracy"])]

@@ -10,14 +10,16 @@ import pytest
 from flint import arb, ctx
 
 from ldp_audit.accounting import DiscreteLoss, PrivacyLoss, nfdp, sampled_clients, subsample
+from ldp_audit.accounting.attack_success import advantage, detection
 from ldp_audit.accounting.calibrate import calibrate
 from ldp_audit.accounting.conversion.gaussian_dp import gdp_of
 from ldp_audit.accounting.conversion.renyi import renyi_divergence, response_renyi, zcdp_of
 from ldp_audit.accounting.privacy_loss import compose, privacy_loss
 from ldp_audit.accounting.privacy_profile import PrivacyProfile
+from ldp_audit.accounting.protocols.protocol import Step
 from ldp_audit.accounting.shuffle import shuffle
 from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhood
-from ldp_audit.losses.discrete_loss import BinomialLoss, merged
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, BinomialLoss, merged
 from ldp_audit.mechanisms import Laplace, RandomizedResponse
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
 
@@ -85,7 +87,19 @@ def test_an_epsilon_just_below_the_supremum_has_a_delta_that_is_small_enough():
         lambda _: PrivacyLoss("x"),
         lambda _: PrivacyLoss([1]),
         lambda _: BinomialLoss("x", -1.0, 3),
+        lambda _: PrivacyLoss((ZERO_LOSS,), "an assumption"),
+        lambda loss: loss.trade_off(10**400),
+        lambda loss: loss.trade_off(True),
+        lambda loss: loss.trade_off(b"1"),
+        lambda loss: loss.profile()(True),
+        lambda loss: loss.profile().rows({}),
+        lambda _: advantage("x"),
+        lambda loss: detection(loss, True),
+        lambda _: DiscreteLoss.of_laws("x", {0: 1.0}),
+        lambda _: DiscreteLoss.of_laws({0: "x"}, {0: 1.0}),
+        lambda _: Step("TwoPoint(epsilon=1)", (1,), sampling="poisson"),
         lambda _: PrivacyProfile.from_points(None),
+        lambda _: PrivacyProfile.from_points([(True, 0.1)]),
         lambda _: nfdp(3, 1, rounds=10**400),
         lambda _: sampled_clients(REPORT, clients=10, fraction="x", observer="selects"),
     ],

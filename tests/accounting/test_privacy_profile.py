@@ -64,7 +64,7 @@ def test_the_profile_is_json() -> None:
 
 @pytest.mark.parametrize("bad", [-1.0, math.nan])
 def test_epsilons_must_be_valid(bad: float) -> None:
-    with pytest.raises(ValueError, match="epsilon must be a number >= 0"):
+    with pytest.raises(ValueError, match="epsilon must be >= 0 everywhere"):
         PrivacyProfile(privacy_loss(RandomizedResponse(1.0)))([0.0, bad])
 
 

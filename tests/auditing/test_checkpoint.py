@@ -83,7 +83,7 @@ def test_an_interrupted_audit_goes_on_to_the_same_result(tmp_path: Path) -> None
 def test_a_failure_keeps_the_counts_and_a_second_try_ends_as_if_there_was_none(tmp_path: Path) -> None:
     state = tmp_path / "state.json"
     with pytest.raises(IncompleteError) as caught:
-        run(Interrupted(15, ArithmeticError), state)
+        run(Interrupted(27, ArithmeticError), state)
     assert caught.value.partial is not None
     assert json.loads(state.read_text())["tally"][0][1] == caught.value.partial["trials"][0] > 0
     assert outcome(run(biased, state)) == outcome(run(biased, None))

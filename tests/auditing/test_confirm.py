@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldp_audit.auditing import audit
+from ldp_audit.auditing import audit, audit_guesses, audit_scores
 from ldp_audit.auditing.bounds import Region
 from ldp_audit.auditing.confirm import Retest, confirm, input_of, program_of, witness_in
 from ldp_audit.auditing.events import Event
@@ -122,7 +122,7 @@ def test_an_unfinished_audit_already_has_its_event(tmp_path: Path) -> None:
 
     def stops(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
         calls.append(n)
-        if len(calls) > 10:
+        if len(calls) > 26:  # the search is through
             raise KeyboardInterrupt
         return coin(0.9)(x, n, rng)
 
@@ -170,10 +170,18 @@ def test_other_files_are_refused(leaky: Json, change: Any, message: str) -> None
         witness_in(document, "a.json")
 
 
-def test_a_result_that_does_not_say_what_it_counted_is_refused(leaky: Json) -> None:
-    bare = {name: value for name, value in leaky.items() if name != "counted"}
-    with pytest.raises(ValueError, match="does not say which samples its counts are of"):
-        witness_in(bare, "a.json")
+def test_results_without_counts_of_one_event_are_refused() -> None:
+    """Catches recorded scores, or guesses, taken for a sequential audit."""
+    others = (
+        audit(coin(0.9), (-1.0, 1.0), 1.0, samples=10_000, sequential=True),
+        audit_scores([1.0] * 50, [0.0] * 50),
+        audit_guesses(3, 4),
+    )
+    for result in others:
+        with pytest.raises(
+            ValueError, match=r"of a sequential audit, of recorded scores or of guesses, and has no counts"
+        ):
+            witness_in(result.to_dict(), "a.json")
 
 
 def test_no_call_of_a_confirmation_has_the_key_of_what_it_confirms(monkeypatch: pytest.MonkeyPatch) -> None:

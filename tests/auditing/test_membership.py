@@ -12,7 +12,7 @@ import pytest
 from numpy.random import Generator
 from scipy.optimize import linprog
 from scipy.special import expit, logit
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from ldp_audit.auditing import audit_guesses, audit_scores
 from tests.frequency import assert_at_most
@@ -124,25 +124,30 @@ def test_the_bound_of_randomised_response_is_as_near_as_its_deviation(canaries: 
     assert found.epsilon_lower - 0.001 < with_delta.epsilon_lower < found.epsilon_lower
 
 
-def worst_case(correct: int, guesses: int, canaries: int, epsilon: float, delta: float) -> float:
-    """The greatest P(C >= correct) of any (epsilon, delta)-private game.
+def worst_case(correct: int, guesses: int, canaries: int, *claims: tuple[float, float]) -> float:
+    """The greatest P(C >= correct) of any game that is (epsilon, delta)-private for each of these pairs.
 
     Averaged over the signs and places of the canaries, a game is told by the law w of C, and a single report with c
     right has probability a_c = w_c / comb(guesses, c), but for a common factor. Two coins that differ in a guessed
     canary turn c right into c - 1 or c + 1; one that was not guessed changes nothing.
     """
-    r, slope = guesses, math.exp(epsilon)
-    rows, size = [], r + 1 + 2 * r
-    for place, (c, other) in enumerate([(c, c - 1) for c in range(1, r + 1)] + [(c, c + 1) for c in range(r)]):
-        row, times = np.zeros(size), comb(r - 1, min(c, other))
-        row[c], row[other], row[r + 1 + place] = times / comb(r, c), -slope * times / comb(r, other), -1.0
-        rows.append(row)
-    rows.append(np.r_[np.zeros(r + 1), np.full(2 * r, r / canaries)])
+    r, size = guesses, guesses + 1 + 2 * guesses * len(claims)
+    rows, limits = [], []
+    for which, (epsilon, delta) in enumerate(claims):
+        first, slope = r + 1 + 2 * r * which, math.exp(epsilon)
+        for place, (c, other) in enumerate([(c, c - 1) for c in range(1, r + 1)] + [(c, c + 1) for c in range(r)]):
+            row, times = np.zeros(size), comb(r - 1, min(c, other))
+            row[c], row[other], row[first + place] = times / comb(r, c), -slope * times / comb(r, other), -1.0
+            rows.append(row)
+        excess = np.zeros(size)
+        excess[first : first + 2 * r] = r / canaries
+        rows.append(excess)
+        limits += [*np.zeros(2 * r), delta]
     best = linprog(
-        -np.r_[np.arange(r + 1) >= correct, np.zeros(2 * r)],
+        -np.r_[np.arange(r + 1) >= correct, np.zeros(size - r - 1)],
         A_ub=np.array(rows),
-        b_ub=np.r_[np.zeros(2 * r), delta],
-        A_eq=[np.r_[np.ones(r + 1), np.zeros(2 * r)]],
+        b_ub=limits,
+        A_eq=[np.r_[np.ones(r + 1), np.zeros(size - r - 1)]],
         b_eq=[1.0],
     )
     return -best.fun
@@ -160,10 +165,77 @@ def test_no_private_game_beats_the_bound(guesses: int, canaries: int, delta: flo
             found = audit_guesses(correct, guesses, 0.5, delta, canaries=canaries, confidence=confidence)
             error = 1 - confidence
             if found.epsilon_lower > 0:
-                assert worst_case(correct, guesses, canaries, found.epsilon_lower, delta) <= error * (1 + 1e-6) + 1e-9
-                assert worst_case(correct, guesses, canaries, 1.5 * found.epsilon_lower + 1, delta) > error
+                assert worst_case(correct, guesses, canaries, (found.epsilon_lower, delta)) <= error * (1 + 1e-6) + 1e-9
+                assert worst_case(correct, guesses, canaries, (1.5 * found.epsilon_lower + 1, delta)) > error
             if found.delta_lower:
-                assert worst_case(correct, guesses, canaries, 0.5, found.delta_lower) <= error * (1 + 1e-6) + 1e-9
+                assert worst_case(correct, guesses, canaries, (0.5, found.delta_lower)) <= error * (1 + 1e-6) + 1e-9
+
+
+def delta_of(mu: float, epsilon: float) -> float:
+    """Of Gaussian noise (Balle and Wang 2018)."""
+    return float(norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu))
+
+
+@pytest.mark.parametrize(("guesses", "canaries"), [(1, 1), (5, 5), (5, 200), (12, 12), (25, 40)])
+@pytest.mark.parametrize("error", [0.3, 0.05, 1e-3])
+def test_no_game_of_a_trade_off_curve_beats_its_bound(guesses: int, canaries: int, error: float) -> None:
+    """The curve has 12 corners, so that the worst game is found by linear programming. Catches a wrong recursion, and
+    one far too cautious: at 1.5 times the refuted mu, and a quarter more, the worst game is right oftener."""
+    epsilons = np.linspace(0, 4, 12)
+
+    def pairs(mu: float) -> list[tuple[float, float]]:
+        return [(float(epsilon), delta_of(mu, epsilon)) for epsilon in epsilons]
+
+    def curve(mu: float) -> Callable[[float], float]:
+        lines = [(1 - delta, math.exp(epsilon)) for epsilon, delta in pairs(mu)]
+        return lambda alpha: max(0.0, *(max(one - t * alpha, (one - alpha) / t) for one, t in lines))
+
+    for correct in {guesses, round(0.8 * guesses)}:
+        refuted = 0.0
+        for mu in np.linspace(0.05, 2.5, 50):
+            found = audit_guesses(
+                correct, guesses, canaries=canaries, confidence=1 - error, claimed_trade_off=curve(float(mu))
+            )
+            refuted = float(mu) if found.trade_off_refuted else refuted
+        if refuted:
+            assert worst_case(correct, guesses, canaries, *pairs(refuted)) <= error * (1 + 1e-6) + 1e-9
+            assert worst_case(correct, guesses, canaries, *pairs(1.5 * refuted + 0.25)) > error
+
+
+@pytest.mark.parametrize("canaries", [50, 1000, 20_000])
+@pytest.mark.parametrize("mu", [0.1, 1.0, 3.0])
+def test_gaussian_noise_is_refuted_once_in_a_million_trainings_at_most(mu: float, canaries: int) -> None:
+    """Each canary gets noise of its own and is guessed by its sign: C is binomial, so that the share is exact."""
+    few, many = 0, canaries + 1  # the least number of right guesses that refutes
+    while many - few > 1:
+        middle = (few + many) // 2
+        found = audit_guesses(middle, canaries, canaries=canaries, confidence=1 - 1e-6, claimed_mu=mu)
+        few, many = (few, middle) if found.violated else (middle, many)
+    assert binom.sf(many - 1, canaries, norm.cdf(mu / 2)) <= 1e-6
+
+
+@pytest.mark.parametrize(("mu", "right"), [(1.0, 900), (2.0, 995), (4.0, 1000)])
+def test_the_bound_on_mu_is_tighter_than_that_on_epsilon(mu: float, right: int) -> None:
+    """The 1,000 surest of 10,000 guesses about Gaussian noise, the median of such trainings. Catches a bound that is
+    valid and of no use: delta at the epsilon that the guesses refute themselves is above the one claimed."""
+    found = audit_guesses(right, 1000, claimed_delta=1e-5, canaries=10_000, confidence=0.95, claimed_mu=mu / 3)
+    assert found.violated
+    assert found.mu_lower is not None
+    assert mu / 3 < found.mu_lower < mu
+    assert delta_of(found.mu_lower, 1.15 * found.epsilon_lower) > 1e-5
+
+
+def test_a_curve_of_gaussian_noise_is_that_of_mu() -> None:
+    """Catches a curve read the wrong way round."""
+    common = {"canaries": 1000, "confidence": 0.95}
+    for mu in (0.3, 0.6, 0.7, 1.2):
+        curve = audit_guesses(92, 100, claimed_trade_off=lambda alpha, mu=mu: norm.cdf(norm.isf(alpha) - mu), **common)
+        by_mu = audit_guesses(92, 100, claimed_mu=mu, **common)
+        assert by_mu.mu_lower is not None
+        assert (curve.verdict, curve.mu_lower) == (by_mu.verdict, by_mu.mu_lower)
+        assert curve.trade_off_refuted == by_mu.violated == (by_mu.mu_lower > mu)
+    assert "violated: claimed mu 0.3" in audit_guesses(92, 100, claimed_mu=0.3, **common).describe()
+    assert audit_guesses(3, 3, claimed_mu=1.0, canaries=10).verdict == "inconclusive"
 
 
 def test_guesses_give_verdicts_that_say_what_is_assumed() -> None:
@@ -187,6 +259,12 @@ def test_guesses_give_verdicts_that_say_what_is_assumed() -> None:
         ({"correct": 1, "guesses": 2, "canaries": 1}, "canaries must be a whole number >= 2, got 1"),
         ({"correct": 1, "guesses": 2, "claimed_delta": 0.1}, "canaries must be given where claimed_delta is above 0"),
         ({"correct": 1, "guesses": 2, "confidence": 1.0}, "confidence must be in"),
+        ({"correct": 1, "guesses": 2, "claimed_mu": 1.0}, "canaries must be given where a mu or a trade-off curve"),
+        ({"correct": 1, "guesses": 2, "canaries": 2, "claimed_mu": -1.0}, "claimed_mu must be a number >= 0, got -1.0"),
+        (
+            {"correct": 1, "guesses": 2, "canaries": 2, "claimed_trade_off": lambda alpha: 1 - alpha**2},
+            "claimed_trade_off must be a convex, falling",
+        ),
     ],
 )
 def test_wrong_guesses_are_named(arguments: dict, says: str) -> None:

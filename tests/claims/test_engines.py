@@ -90,7 +90,7 @@ def test_a_symbol_without_a_domain_cannot_enter_a_statement() -> None:
 
 @together("side", [oo, sqrt(-1), "nonsense +"])
 def test_a_side_must_be_a_finite_real_expression(side: object) -> None:
-    with pytest.raises(Exception, match=r"side must be|could not parse|invalid"):
+    with pytest.raises(Exception, match=r"side must be|is no number"):
         at_most(side, 1)
 
 

@@ -268,7 +268,8 @@ def replaced_profile(noise: str, rate: float, moved: tuple[float, float], epsilo
 def test_a_replaced_record_of_a_sampled_sum(noise: str, rate: float, present: float, share: float) -> None:
     """Against the pair at the ends, and no less than pairs between; the masses have the same profile."""
     family = {"gaussian": GaussianLoss, "laplace": LaplaceLoss}[noise]
-    loss = ReplacedLoss(family(present), family(share * present), SamplingRate.of_chance(rate))
+    one, both, chance = family(present), family(share * present), SamplingRate.of_chance(rate)
+    loss = ReplacedLoss(one, one, both, chance)
     top = min(loss.supremum(), 8.0)
     ends = present, present - share * present
     with mpmath.workdps(40):
@@ -279,4 +280,13 @@ def test_a_replaced_record_of_a_sampled_sum(noise: str, rate: float, present: fl
                 assert low == high == pytest.approx(float(mpmath.log(wanted)), rel=1e-12, abs=1e-12)
                 for inner in ((0.8 * ends[0], ends[1]), (ends[0], 0.9 * ends[1] + 0.1 * ends[0]), (-ends[1], -ends[0])):
                     assert replaced_profile(noise, rate, inner, epsilon) <= wanted * (1 + 1e-12)
-    assert_masses_agree(loss, top * np.array([-1.0, -0.9, -1e-3, 0.0, 1e-6, 0.3, 0.7, 1.0]))
+    edges = top * np.array([-1.0, -0.9, -1e-3, 0.0, 1e-6, 0.3, 0.7, 1.0])
+    assert_masses_agree(loss, edges)
+    if 1 < share < 2:  # two records on either side of 0
+        pair = ReplacedLoss(one, family((share - 1) * present), both, chance)
+        assert_masses_agree(pair, edges)
+        with mpmath.workdps(40):
+            wanted = replaced_profile(noise, rate, (-ends[1], -ends[0]), 0.3 * top)
+            if wanted > 1e-30:
+                found = pair.reversed().log_delta_bounds(0.3 * top)[0]
+                assert found == pytest.approx(float(mpmath.log(wanted)), rel=1e-12)

@@ -15,6 +15,7 @@ from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.hybrid import HYBRID
 from ldp_audit.mechanisms.laplace import LAPLACE
 from ldp_audit.mechanisms.piecewise import PIECEWISE
+from ldp_audit.mechanisms.randomized_response import RandomizedResponse
 from ldp_audit.mechanisms.subsample_release import WITHOUT_REPLACEMENT
 from ldp_audit.mechanisms.two_point import TWO_POINT, TwoPoint
 from ldp_audit.mechanisms.variable import T, Variable
@@ -52,6 +53,14 @@ def test_a_mixed_law_mixes_profiles() -> None:
         parts = (t - math.exp(level)) / (t + math.exp(0.5)), (t - math.exp(level)) / (t + 1)
         assert m.delta(level) == pytest.approx(0.3 * parts[0] + 0.7 * parts[1], rel=1e-12)
     assert m.exact_epsilon() == pytest.approx(1.0)
+
+
+def test_a_channel_with_an_indicator_has_the_numbers_of_randomised_response() -> None:
+    answer = RandomizedResponse(1.0, k=4)
+    m = answer.symbolic().bind(epsilon=1.0)
+    assert m.exact_epsilon() == pytest.approx(1.0, rel=1e-14)
+    assert m.delta([0.0, 0.3]) == pytest.approx(answer.delta([0.0, 0.3]), rel=1e-12)
+    assert m.log_prob(1, 2) == pytest.approx(answer.log_prob(1, 2), rel=1e-12)
 
 
 def brute_force(channel: SymbolicChannel, level: float, steps: int = 41) -> float:

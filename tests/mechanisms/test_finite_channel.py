@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -76,6 +78,53 @@ def test_labels_and_infinite_levels() -> None:
         c.mean(0)
     with pytest.raises(ValueError, match=r"x must be whole numbers in 0\.\.1, got 2"):
         c.log_prob("yes", 2)
+
+
+@pytest.mark.parametrize(("inputs", "outputs"), [(40, 3), (12, 6)], ids=["by sets of outputs", "by pairs of inputs"])
+@given(seed=st.integers(0, 2**32 - 1), digits=st.integers(1, 17), spread=st.floats(-2, 4))
+def test_texts_and_fractions_have_the_same_answers(
+    inputs: int, outputs: int, seed: int, digits: int, spread: float
+) -> None:
+    """Decimals, where floats choose the rows, against all pairs in fractions; few digits make many rows alike."""
+    table = np.random.default_rng(seed).dirichlet(np.full(outputs, 10.0**spread), inputs)
+    texts = [[f"{entry:.{digits}f}" for entry in row] for row in table.tolist()]
+    given_rows = [[*row[1:], format(1 - sum(map(Decimal, row[1:])), "f")] for row in texts]
+    rows = [row for row in given_rows if "-" not in row[-1]] or [["1", *["0"] * (outputs - 1)]]
+    c, exact = FiniteChannel(rows), [[Fraction(entry) for entry in row] for row in rows]
+    assert c.exact_epsilon() == FiniteChannel(exact).exact_epsilon() == log_of(largest_ratio(exact))
+    assert c.worst_pair() == FiniteChannel(exact).worst_pair()
+    assert c.implemented_epsilon() == c.implemented().exact_epsilon()
+    for share in (0.0, 0.5, 0.999, 1 - 1e-9):
+        level = share * min(c.exact_epsilon(), 20.0)
+        t = Fraction(math.exp(level))
+        wanted = max(sum(max(p - t * q, 0) for p, q in zip(a, b, strict=True)) for a, b in product(exact, exact))
+        assert c.delta(level) == pytest.approx(float(wanted), rel=1e-12, abs=1e-15)
+
+
+def log_of(ratio: Fraction | float) -> Any:
+    return pytest.approx(math.log(ratio), rel=1e-13, abs=1e-15)
+
+
+def test_a_hundred_thousand_rows_take_seconds() -> None:
+    """Pairs of rows took days. The profile is that of the rows that are seen to be the worst."""
+    table = np.random.default_rng(0).dirichlet(np.full(4, 5.0), 100_000)
+    c, said = FiniteChannel([list(map(repr, row)) for row in table.tolist()]), list[str]()
+    begin = time.process_time()
+    i, j = c.worst_pair()
+    found = c.delta([0.0, 1.0, 3.0], progress=said.append)
+    assert time.process_time() - begin < 10
+    assert c.exact_epsilon() == pytest.approx(np.log(table[i] / table[j]).max(), rel=1e-12)
+    far = np.array([[np.maximum(table[place] - math.exp(e) * table, 0).sum(axis=1).max() for place in range(0, 500, 5)]
+                    for e in (0.0, 1.0, 3.0)])  # fmt: skip
+    assert (far.max(axis=1) <= found).all()
+    assert repr(c) == "FiniteChannel of 100000 inputs and 4 outputs"
+    FiniteChannel(np.random.default_rng(0).dirichlet(np.full(9, 5.0), 50)).delta(0.1, progress=said.append)
+    assert "input 1 of" in said[0]
+
+
+def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text("3/4,1/4\n1/4,3/4\n", encoding="utf-8-sig")
+    assert FiniteChannel.from_file(tmp_path / "c.csv").exact_epsilon() == pytest.approx(math.log(3), rel=1e-15, abs=0)
 
 
 def test_files_are_read(tmp_path: Path) -> None:

@@ -48,8 +48,10 @@ def test_every_name_in_the_reference_exists() -> None:
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    navigation = re.findall(r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
-    pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    navigation = re.findall(r"([\w/-]+\.(?:md|ipynb))$", settings, re.MULTILINE)
+    pages = [page for kind in ("*.md", "*.ipynb") for page in (ROOT / "docs").rglob(kind)]
+    pages = [str(page.relative_to(ROOT / "docs")) for page in pages]
     assert sorted(navigation) == sorted(pages)
 
 
@@ -73,6 +75,10 @@ def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path: Path) -
     assert (site / "search" / "search_index.js").exists()  # a search without a server
     assert "ParameterShuffler" in (site / "search" / "search_index.js").read_text(encoding="utf-8")
     assert not (site / "_site").exists()
+    for notebook in (ROOT / "docs" / "notebooks").glob("*.ipynb"):
+        page = pages[site / "notebooks" / f"{notebook.stem}.html"]
+        assert page.count('class="figure"') == notebook.read_text(encoding="utf-8").count('"image/png": ')
+        assert (site / "notebooks" / "files" / notebook.name).read_bytes() == notebook.read_bytes()
 
 
 def test_a_broken_link_and_an_unknown_name_fail_the_build(tmp_path: Path) -> None:

@@ -160,6 +160,7 @@ def _training(words: str) -> dict[str, Any]:
     spend = {
         "settings": {words: 1.0},
         "delta": 1e-5,
+        "protocol": {"adjacency": words},
         "everything": {"by_name": [4.0, 4.0], "shuffled": None},
         "claimed": {"epsilon": 1.0, "delta": 0.0},
     }

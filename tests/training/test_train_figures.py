@@ -48,6 +48,7 @@ RUNS = [
 ]
 SPENT = {
     "delta": 1e-5,
+    "protocol": {"adjacency": "replace"},
     "everything": {"pure": 4.0, "by_name": [2.0, 2.5], "shuffled": [0.5, 0.75]},
     "claimed": {"epsilon": 0.5, "delta": 0.0, "says": "so", "claims": {}},
     "least_delta": 0.0,

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
-from numbers import Real
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.discrete_loss import DiscreteLoss, symmetric_loss
 from ldp_audit.losses.divergence import laplace_divergence, of_excess
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.numerics import least_between, log_of_delta, nonnegative, order, whole
+from ldp_audit.numerics import as_float, least_between, log_of_delta, nonnegative, order, whole
 
 Curve = Callable[[float], float]
 """A bound on the divergence at each order."""
@@ -183,7 +182,7 @@ def _least(value: Curve, orders: Iterable[float] | None) -> float:
 
 def _listed(orders: Iterable[float]) -> list[float]:
     """ValueError unless they are numbers above 1, one at least."""
-    listed = list(orders) if isinstance(orders, Iterable) and not isinstance(orders, str) else []
+    listed = list(orders) if isinstance(orders, Iterable) and not isinstance(orders, str | bytes) else []
     if not listed or not all(order(alpha) > 1 for alpha in listed):
         raise ValueError(f"orders must be numbers above 1, one at least, got {orders!r}")
     return [float(alpha) for alpha in listed]
@@ -195,10 +194,10 @@ def _checked(curve: Curve) -> Curve:
         raise ValueError(f"curve must be a function from an order to a divergence, got {curve!r}")
 
     def at(alpha: float) -> float:
-        value = curve(alpha)
-        if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
-            raise ValueError(f"curve must give a number at every order, got {value!r} at {alpha!r}")
-        return float(value)
+        value = as_float(found := curve(alpha))
+        if math.isnan(value):
+            raise ValueError(f"curve must give a number at every order, got {found!r} at {alpha!r}")
+        return value
 
     return at
 

@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from ldp_audit.accounting.laws.finite_laws import count_law
 from ldp_audit.mechanisms.inputs import numbers_of
 from ldp_audit.mechanisms.log_space import expit
-from ldp_audit.numerics import log_of_delta
+from ldp_audit.numerics import log_of_delta, nonnegative, whole
 
 Others = Literal["one end", "center"]
 """Where the other clients' weights lie: all at the lower end, or all at the center of the range.
@@ -174,7 +174,7 @@ def anonymous_count(
     against: see `Against`.
     Raises ValueError for anything else.
     """
-    check_clients(n, MOST_CLIENTS)
+    whole(n, "n", 1, MOST_CLIENTS)
     first, second = hypotheses(epsilon, against)
     gap = gap_of(epsilon, against)
     if isinstance(others, str):
@@ -230,7 +230,7 @@ def hypotheses(epsilon: float, against: Against) -> tuple[Chance, Chance]:
     """The client's chance of an upper report under either hypothesis."""
     upper = Chance(expit(_checked(epsilon)), expit(-epsilon))
     choices = {"other end": Chance(upper.lower, upper.upper), "center": Chance(0.5, 0.5), "absent": Chance(0.0, 1.0)}
-    if against not in choices:
+    if not isinstance(against, str) or against not in choices:
         raise ValueError(f"against must be one of {', '.join(choices)}, got {against!r}")
     return upper, choices[against]
 
@@ -244,7 +244,7 @@ def gap_of(epsilon: float, against: Against) -> float:
 def chance_of_others(epsilon: float, others: str) -> Chance:
     """The chance of an upper report of each other client."""
     choices = {"one end": Chance(expit(-_checked(epsilon)), expit(epsilon)), "center": Chance(0.5, 0.5)}
-    if others not in choices:
+    if not isinstance(others, str) or others not in choices:
         raise ValueError(f"others must be one of {', '.join(choices)}, or n - 1 probabilities, got {others!r}")
     return choices[others]
 
@@ -261,16 +261,8 @@ def exact_advantage(first: dict[Any, Fraction], second: dict[Any, Fraction]) -> 
     return sum((max(Fraction(0), mass - second.get(k, Fraction(0))) for k, mass in first.items()), Fraction(0))
 
 
-def check_clients(n: int, most: float = math.inf) -> None:
-    """Raise ValueError unless n is a whole number in 1 .. most."""
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= most:
-        limit = "" if math.isinf(most) else f" and <= {most}"
-        raise ValueError(f"n must be a whole number >= 1{limit}, got {n!r}")
-
-
 def _checked(epsilon: float) -> float:
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float | np.number) or not epsilon >= 0:
-        raise ValueError(f"epsilon must be a number >= 0, got {epsilon!r}")
+    nonnegative(epsilon)
     if MOST_EPSILON < epsilon < math.inf:
         raise ValueError(f"epsilon must be at most {MOST_EPSILON:g}, or infinity, got {epsilon!r}")
     return float(epsilon)

@@ -45,8 +45,8 @@ from ldp_audit.accounting.shuffling.count_loss import event_count
 from ldp_audit.accounting.shuffling.expected_excess import log_fair_excess
 from ldp_audit.losses.binomial import binomial_window
 from ldp_audit.losses.hulls import chord_levels, chord_loss
-from ldp_audit.losses.loss import PairLoss, log_delta_from_reversed
-from ldp_audit.numerics import log1mexp, log_sum, whole
+from ldp_audit.losses.loss import PairLoss, log_delta_from_reversed, log_sum
+from ldp_audit.numerics import log1mexp, whole
 
 MOST_CLIENTS = 10**8
 MOST_EPSILON = 700.0

@@ -32,7 +32,6 @@ from numpy.typing import ArrayLike, NDArray
 from ldp_audit.accounting.shuffling.anonymous_counts import (
     MOST_CLIENTS,
     Chance,
-    check_clients,
     checked_chances,
     count_masses,
     gap_of,
@@ -44,8 +43,8 @@ from ldp_audit.accounting.shuffling.anonymous_counts import (
 from ldp_audit.accounting.shuffling.expected_excess import Runs, Trials, runs_of
 from ldp_audit.losses.binomial import binomial_window
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, atoms_of
-from ldp_audit.losses.loss import CellMasses, ListedPart, PairLoss, log_delta_from_reversed
-from ldp_audit.numerics import log_expm1
+from ldp_audit.losses.loss import CellMasses, ListedPart, PairLoss, log_delta_from_reversed, log_expm1
+from ldp_audit.numerics import whole
 
 _REACH = 800.0
 """Nats below the likeliest count's ln probability within which counts are added one by one; rarer ones by their
@@ -308,7 +307,7 @@ def placed_count(n: int, epsilon: float, others: ArrayLike) -> PairLoss:
     others: n - 1 chances of an upper report, one each, none between 0 and 1e-160; takes n**2 steps.
     Raises ValueError for anything else.
     """
-    check_clients(n, MOST_CLIENTS)
+    whole(n, "n", 1, MOST_CLIENTS)
     first, second = hypotheses(epsilon, "other end")
     chances = checked_chances(others, n - 1)
     unsure = chances[(chances > 0) & (chances < 1)]  # the server knows the other reports

@@ -35,6 +35,7 @@ import numpy as np
 from ldp_audit.auditing.adapters.adapted_sampler import flattened
 from ldp_audit.auditing.program import NamedSampler, ProgramError
 from ldp_audit.auditing.scores.score import cut
+from ldp_audit.numerics import between, listed
 
 MOST = 4096
 """Outputs of a request, at most."""
@@ -59,7 +60,7 @@ def from_command(command: str | Sequence[str], *, timeout: float = 60.0) -> Comm
     Raises ValueError where there is no such program. A program that ends, prints too few or too many lines, or takes
     too long is a ProgramError with the request, and the end of what it printed.
     """
-    words = shlex.split(command) if isinstance(command, str) else list(command)
+    words = shlex.split(command) if isinstance(command, str) else listed(command, "command", "words")
     if not words or not all(isinstance(word, str) for word in words):
         raise ValueError(f"command must be a program and its arguments, as text, got {command!r:.200}")
     if shutil.which(words[0]) is None:
@@ -72,9 +73,7 @@ def from_command(command: str | Sequence[str], *, timeout: float = 60.0) -> Comm
 
 def checked_timeout(timeout: float) -> float:
     """The timeout, a number of seconds; or ValueError."""
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < 1e9:
-        raise ValueError(f"timeout must be a number of seconds above 0, got {timeout!r}")
-    return float(timeout)
+    return between(timeout, "timeout", "a number of seconds above 0", lambda one: 0 < one < 1e9)
 
 
 @dataclass(frozen=True)

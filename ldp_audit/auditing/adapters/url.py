@@ -22,6 +22,7 @@ import numpy as np
 from ldp_audit.auditing.adapters.adapted_sampler import flattened
 from ldp_audit.auditing.adapters.command import MOST_BYTES, checked_timeout, json_of, requests, shortened
 from ldp_audit.auditing.program import NamedSampler, ProgramError
+from ldp_audit.numerics import instance
 
 
 def from_url(url: str, *, timeout: float = 60.0, allow_remote: bool = False) -> UrlSampler:
@@ -32,6 +33,7 @@ def from_url(url: str, *, timeout: float = 60.0, allow_remote: bool = False) -> 
     timeout: seconds that one request may take.   allow_remote: whether the host may be another than localhost,
        127.0.0.0/8 and ::1.   Raises ValueError for any other url; what goes wrong later is a ProgramError.
     """
+    instance(url, str, "url", "http://HOST:PORT/PATH")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"url must be http://HOST:PORT/PATH, got {url!r:.200}")

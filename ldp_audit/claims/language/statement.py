@@ -13,6 +13,7 @@ from sympy.printing.str import StrPrinter
 
 from ldp_audit.claims.language.exponentials import unified
 from ldp_audit.mechanisms.variable import Variable, exact, in_order, substitute_domain, substituted, variables_of
+from ldp_audit.numerics import instance
 
 Relation = Literal["==", "!=", "<=", "<"]
 Quantifier = Literal["for all", "there is", "one constant for all"]
@@ -46,7 +47,10 @@ class Statement:
 
     def __post_init__(self) -> None:
         for side in ("left", "right"):
-            value = exact(getattr(self, side))
+            try:
+                value = exact(getattr(self, side))
+            except ValueError as error:
+                raise ValueError(f"{side} side: {error}") from None
             # SymPy's assumptions are not used: on unevaluated sums they depend on the order of queries.
             if not isinstance(value, Expr) or value.has(I, zoo, nan):
                 raise ValueError(f"{side} side must be a finite real expression, got {getattr(self, side)!r}")
@@ -171,6 +175,7 @@ def less(left: Any, right: Any, label: str = "") -> Statement:
 
 def somewhere(statement: Statement, label: str = "") -> Statement:
     """The relation holds for at least one point of the domain."""
+    instance(statement, Statement, "statement", "a Statement")
     return replace(statement, quantifier="there is", label=label or statement.label)
 
 
@@ -180,6 +185,7 @@ def order(left: Any, right: Any, *, constant: Variable, label: str = "") -> Stat
     right must contain the constant, e.g. `order(variance, K / EPSILON**2, constant=K)`.
     Raises ValueError if it does not, or if the constant does not range over (0, oo).
     """
+    instance(constant, Variable, "constant", "a Variable")
     statement = Statement(left, "<=", right, label, "one constant for all", constant)
     if constant not in statement.right.free_symbols or constant in statement.left.free_symbols:
         raise ValueError(f"the constant {constant.name!r} must occur on the right side and only there")
@@ -193,7 +199,14 @@ def prints_as(value: Any, printed: str, label: str = "") -> Statement:
 
     printed: digits as printed in the paper, such as "0.0062" or "45".
     """
-    digits = printed.partition(".")[2]
-    unit = Rational(1, 10 ** len(digits))
-    gap = Add(exact(value), -Rational(Fraction(printed)), evaluate=False)  # the value stays unevaluated
+    try:
+        number = Fraction(printed if isinstance(printed, str) else "")
+    except ValueError:
+        raise ValueError(f"printed must be the digits of a number, such as '0.0062', got {printed!r}") from None
+    unit = Rational(1, 10 ** len(printed.partition(".")[2]))
+    try:
+        instance(exact(value), Expr, "value", "an expression")
+    except ValueError as error:
+        raise ValueError(f"value: {error}") from None
+    gap = Add(exact(value), -Rational(number), evaluate=False)  # the value stays unevaluated
     return at_most(Abs(gap, evaluate=False), unit / 2, label or f"prints as {printed}")

@@ -69,7 +69,7 @@ def load(name: str, folder: str | Path | None = None, **options: Any) -> Images 
     folder: where its files are; None for data sets without files.   options: the loader's own, such as a seed.
     Raises ValueError for an unknown name, for a missing or needless folder, and for unexpected files.
     """
-    source = DATASETS.get(name)
+    source = DATASETS.get(name) if isinstance(name, str) else None
     if source is None:
         raise ValueError(f"data must be one of {', '.join(DATASETS)}, got {name!r}")
     if source.files and folder is None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ldp_audit.accounting.membership_simulation import SETTINGS
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Shuffling, Split, Step
 from ldp_audit.accounting.protocols.protocol_file import load_protocol, parse_protocol, shipped
+from ldp_audit.accounting.protocols.protocol_report import account
 
 GOOD = """
 name = "two questions"
@@ -194,6 +195,30 @@ values = st.recursive(
     ),
     max_leaves=8,
 )
+
+
+def test_a_file_with_a_byte_order_mark_is_read() -> None:
+    assert parse_protocol(GOOD.encode("utf-8-sig")) == parse_protocol(GOOD.encode())
+
+
+@pytest.mark.parametrize(
+    ("head", "noise", "adjacency"),
+    [
+        ("", "Gaussian(sigma=2)", "add/remove"),
+        ("", "RandomizedResponse(epsilon=1)", "replace"),
+        ('adjacency = "replace"', "Laplace(scale=2, replaced=1.5)", "replace"),
+        ('adjacency = "add/remove"', "RandomizedResponse(epsilon=1)", "add/remove"),
+    ],
+)
+def test_neighbours_of_noise_on_sums_are_those_with_and_without_a_record(head: str, noise: str, adjacency: str) -> None:
+    text = f'{head}\nname = "a"\n[[step]]\nmechanism = "{noise}"\ntimes = [1]'
+    report = account(parse_protocol(text.encode()))
+    assert f"neighbours: {adjacency};" in report.describe()
+    assert report.to_dict()["protocol"]["adjacency"] == adjacency
+    silent = text.replace(", replaced=1.5", "")
+    if "Laplace" in noise:
+        with pytest.raises(ValueError, match="replaced must be stated where a record is replaced"):
+            account(parse_protocol(silent.encode()))
 
 
 @settings(max_examples=100, deadline=None)

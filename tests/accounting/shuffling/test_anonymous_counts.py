@@ -167,8 +167,8 @@ def test_losses_of_arrays_of_counts_and_chances() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n": 0}, "n must be a whole number >= 1"),
-        ({"n": 2.0}, "n must be a whole number >= 1"),
+        ({"n": 0}, "n must be a whole number in 1"),
+        ({"n": 2.0}, "n must be a whole number in 1"),
         ({"n": MOST_CLIENTS + 1}, "n must be a whole number"),
         ({"epsilon": -1.0}, "epsilon must be a number >= 0, got -1.0"),
         ({"epsilon": math.nan}, "epsilon must be a number >= 0, got nan"),
