@@ -82,10 +82,9 @@ class DiscreteLoss(PairLoss):
             raise ValueError(f"losses and log_probabilities must be of one length, got {losses.shape} and {logs.shape}")
         if not np.all(np.isfinite(losses)) or np.any(np.diff(losses) <= 0):
             raise ValueError("losses must be finite and ascending; an infinite loss is given by log_infinite")
-        for name in ("log_infinite", "log_missing"):
-            end = getattr(self, name)
-            if end is not None or name == "log_infinite":
-                between(end, name, "a number <= 0", lambda log: log <= _SLACK)
+        missing = -math.inf if self.log_missing is None else self.log_missing
+        for name, end in (("log_infinite", self.log_infinite), ("log_missing", missing)):
+            between(end, name, "a number <= 0", lambda log: log <= _SLACK)
         nonnegative(self.error, "error")
         total = log_sum(np.append(logs, self.log_infinite))
         other = log_sum(logs - losses)
@@ -107,18 +106,15 @@ class DiscreteLoss(PairLoss):
             for mass in law.values():
                 probability(mass, name)
         masses: dict[float, list[float]] = {}
-        infinite, missing = [], [float(q) for outcome, q in second.items() if q > 0 and not first.get(outcome, 0) > 0]
-        shared = [float(q) for outcome, q in second.items() if q > 0 and first.get(outcome, 0) > 0]
-        for outcome, p in first.items():
-            q = second.get(outcome, 0)
-            if p > 0 and q > 0:
-                masses.setdefault(math.log(p / q), []).append(float(p))
-            elif p > 0:
-                infinite.append(float(p))
+        missing = [float(q) for outcome, q in second.items() if q > 0 and not first.get(outcome, 0) > 0]
+        infinite = [float(p) for outcome, p in first.items() if p > 0 and not second.get(outcome, 0) > 0]
+        shared = {outcome: q for outcome, q in second.items() if q > 0 and first.get(outcome, 0) > 0}
+        for outcome, q in shared.items():
+            masses.setdefault(math.log(first[outcome] / q), []).append(float(first[outcome]))
         losses = sorted(masses)
         logs = np.log([math.fsum(masses[loss]) for loss in losses]) if losses else np.empty(0)
-        finite = [mass for group in masses.values() for mass in group]
-        return cls(np.array(losses), logs, _log_rest(infinite, finite), _log_rest(missing, shared))
+        finite, known = [mass for group in masses.values() for mass in group], [float(q) for q in shared.values()]
+        return cls(np.array(losses), logs, _log_rest(infinite, finite), _log_rest(missing, known))
 
     def supremum(self) -> float:
         """See `PairLoss`."""

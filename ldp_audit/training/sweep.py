@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from ldp_audit.numerics import whole
+
 MAX_RUNS = 100_000
 """Largest number of runs of an experiment; more are taken for a typing error, and their list alone would fill the
 memory."""
@@ -187,9 +189,9 @@ def jobs_of(plan: type, sweeps: Sequence[Sweep], seed: int) -> list[Job]:
 
 def repeat_seed(seed: int, repeat: int) -> int:
     """The seed of a repeat's run, below 2**53, which JSON stores exactly."""
-    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise ValueError(f"seed must be a whole number >= 0, got {seed!r}")
-    state = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(b"repeat"), repeat)).generate_state(1, np.uint64)
+    state = np.random.SeedSequence(whole(seed, "seed", 0), spawn_key=(zlib.crc32(b"repeat"), repeat)).generate_state(
+        1, np.uint64
+    )
     return int(state[0]) >> 11
 
 

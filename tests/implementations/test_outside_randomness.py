@@ -221,7 +221,7 @@ def test_a_map_that_ends_the_process_is_an_error(how: dict[str, Any]) -> None:
 
 
 def test_a_claim_beyond_all_floats_is_named() -> None:
-    with pytest.raises(ValueError, match="claimed_epsilon must be a number >= 0, or None, got a int beyond"):
+    with pytest.raises(ValueError, match="claimed_epsilon must be a number >= 0, or None, got a number of 1329 bits"):
         implementation(lambda x, u: u, (0, 1), 8, claimed_epsilon=10**400)
 
 

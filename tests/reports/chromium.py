@@ -70,6 +70,10 @@ class Browser:
         """The value of a JavaScript expression, as plain data."""
         return self._driver.execute_script(f"return {script}")
 
+    def picture(self) -> str:
+        """What is to be seen, a PNG in base 64."""
+        return str(self._driver.get_screenshot_as_base64())
+
     def press_tab(self) -> None:
         """The Tab key, down and up."""
         from selenium.webdriver import ActionChains, Keys

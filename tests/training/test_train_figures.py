@@ -87,6 +87,7 @@ def test_the_document_has_the_parts_of_its_schema(document: dict[str, Any]) -> N
         "data",
         "runs",
         "points",
+        "doubts",
         "spend",
         "audit",
         "findings",

@@ -113,6 +113,7 @@ def fetch(name: str, folder: Path, clients: Mapping[str, Callable[[str, Path], P
         size, digest = package.digests[file]
         if len(content) != size or hashlib.sha256(content).hexdigest() != digest:
             raise ValueError(_not_had(name, f"its {file} is another file: {len(content)} bytes, another digest"))
+    folder.mkdir(parents=True, exist_ok=True)
     write_whole({folder / file: content for file, content in found.items()})
     return [folder / file for file in found]
 

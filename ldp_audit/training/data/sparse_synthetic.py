@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.training.datasets import Table
-from ldp_audit.training.pipeline import check_choice, check_whole
+from ldp_audit.training.pipeline import check_choice, check_number, check_whole
 from ldp_audit.training.streams import Streams
 
 
@@ -85,11 +85,12 @@ def load_syn_h(**options: Any) -> Table:
 
 def _check_numbers(**values: float) -> None:
     for name, value in values.items():
-        low, high = (0, 1) if name in ("c1", "c2") else (0, math.inf)
-        number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-        if not number or not low <= value <= high or (name == "bound" and value == 0):
-            accepted = "in [0, 1]" if high == 1 else "> 0" if name == "bound" else ">= 0"
-            raise ValueError(f"{name} must be a number {accepted}, got {value!r}")
+        if name in ("c1", "c2"):
+            check_number(name, value, "a number in [0, 1]", lambda one: 0 <= one <= 1)
+        elif name == "bound":
+            check_number(name, value, "a number > 0", lambda one: 0 < one < math.inf)
+        else:
+            check_number(name, value, "a number >= 0", lambda one: 0 <= one < math.inf)
 
 
 def _truncated_normal(shape: tuple[int, int], bound: float, rng: np.random.Generator) -> NDArray[np.float64]:
