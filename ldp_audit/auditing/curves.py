@@ -6,8 +6,8 @@ Q(B_j) <= q_j on the second (Clopper-Pearson); all of these hold with probabilit
 
 Rejecting "second input" on B_j has a type I error of at most q_j and a type II error of at most 1 - p_j. So the
 trade-off function T(Q, P) lies below the lower convex hull of (0, 1), the points (q_j, 1 - p_j), and (1, 0). That hull
-is the trade-off function of a pair of finite laws (P*, Q*), one mass a segment, and by Blackwell's theorem P* and Q*
-are images of P and Q under one randomised map (Dong, Roth, Su, 1905.02383, Theorem 2.10).
+is the trade-off function of a pair of finite distributions (P*, Q*), one mass a segment, and by Blackwell's theorem P*
+and Q* are images of P and Q under one randomised map (Dong, Roth, Su, 1905.02383, Theorem 2.10).
 Hence every divergence that obeys data processing is at least that of P* and Q*, in both directions: delta(epsilon) =
 sum (P* - e**epsilon Q*)_+, and Renyi's of every order (van Erven, Harremoes 2014, Theorem 9). Nothing else is needed,
 no second budget, and a union's limits are tighter than the sum of its cells'.
@@ -258,7 +258,7 @@ def _turns_up(a: tuple[float, float], b: tuple[float, float], c: tuple[float, fl
 
 
 def _renyi(p: NDArray[np.float64], q: NDArray[np.float64], order: float) -> float:
-    """Of two laws with the same support."""
+    """Of two distributions with the same support."""
     ratio = np.log(p) - np.log(q)
     if order == 1:
         return float(p @ ratio)

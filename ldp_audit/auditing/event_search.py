@@ -258,8 +258,8 @@ def _merged(rounds: list[Sample]) -> Sample:
 def _alike(choices: Mapping[Pair, Choice]) -> list[Pair]:
     """The pairs that may be the best: that of greatest predicted bound, then those that may well exceed it, a few."""
     best = max(choices, key=lambda pair: choices[pair].predicted)
-    others = sorted(choices, key=lambda pair: -choices[pair].hopes)
-    return [best, *(one for one in others if one != best and choices[one].hopes > choices[best].predicted)][:_KEPT]
+    others = sorted(choices, key=lambda pair: -choices[pair].best_case)
+    return [best, *(one for one in others if one != best and choices[one].best_case > choices[best].predicted)][:_KEPT]
 
 
 def _contenders(choices: Mapping[Pair, Choice]) -> list[tuple[Pair, Choice]]:
@@ -281,7 +281,7 @@ def _settled(choices: Mapping[Pair, Choice], pair: Pair) -> bool:
     best = choices[pair]
     (p, q), seen = best.seen.smoothed, best.seen
     doubt = math.sqrt(1 / (seen.hits + 0.5) + 1 / (seen.other_hits + 0.5))
-    gain = max(one.hopes for one in choices.values()) - best.optimistic
+    gain = max(one.best_case for one in choices.values()) - best.optimistic
     return doubt <= _UNSURE and gain <= _WORTH_MORE * (math.log(p / q) - best.optimistic)
 
 
