@@ -1,6 +1,7 @@
 """The search: which two inputs, in which direction, and which event. Nothing here is used for a bound.
 
-Where there are many pairs, all are compared on small samples first, and the best of them again on larger ones.
+Where there are many pairs, all are compared on small samples first, and the best of them again on larger ones. Where
+doubt is left, the likeliest events of all pairs are counted on fresh samples, and the best of them is tested.
 
 The inputs to try are extremes, a grid, random ones, and pairs that the user names (`search`). Local privacy holds
 between any two inputs. Where a claim is about neighbouring ones alone (central privacy), say which are neighbours.
