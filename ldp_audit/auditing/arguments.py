@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from numbers import Integral, Real
+from ldp_audit.numerics import as_float, whole
 
 
 def check_arguments(claimed_epsilon: float | None, claimed_delta: float, samples: int, confidence: float) -> None:
@@ -15,15 +14,15 @@ def check_arguments(claimed_epsilon: float | None, claimed_delta: float, samples
 
 def check_claim(claimed_epsilon: float | None, claimed_delta: float) -> None:
     """ValueError unless claimed_epsilon is None or a number >= 0, inf included, and claimed_delta is in [0, 1)."""
-    if claimed_epsilon is not None and not (is_number(claimed_epsilon) and 0 <= claimed_epsilon <= math.inf):
+    if claimed_epsilon is not None and not as_float(claimed_epsilon) >= 0:
         raise ValueError(f"claimed_epsilon must be a number >= 0, or None, got {claimed_epsilon!r}")
-    if not (is_number(claimed_delta) and 0 <= claimed_delta < 1):
+    if not 0 <= as_float(claimed_delta) < 1:
         raise ValueError(f"claimed_delta must be in [0, 1), got {claimed_delta!r}")
 
 
 def check_confidence(confidence: float) -> None:
     """ValueError outside [0.5, 1). Below 0.5 the cells of `Region` would not enclose what they are said to."""
-    if not (is_number(confidence) and 0.5 <= confidence < 1):
+    if not 0.5 <= as_float(confidence) < 1:
         raise ValueError(f"confidence must be in [0.5, 1), got {confidence!r}")
 
 
@@ -36,10 +35,4 @@ def check_seed(seed: int) -> None:
 def check_count(name: str, value: int, least: int) -> None:
     """ValueError for anything but a whole number >= least."""
     __tracebackhide__ = True
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
-
-
-def is_number(value: object) -> bool:
-    """Whether it is a real number, which true and false are not."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    whole(value, name, least)

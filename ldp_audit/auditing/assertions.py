@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.arguments import check_count, check_seed, is_number
+from ldp_audit.auditing.arguments import check_count, check_seed
 from ldp_audit.auditing.bounds import Counts, Region, lower_limit
 from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, most_searched, searched
 from ldp_audit.auditing.fitting import FitResult, fit
@@ -33,6 +33,7 @@ from ldp_audit.auditing.power import detectable_epsilon, plan
 from ldp_audit.auditing.program import LOOK, PILOT, Program, Sampler
 from ldp_audit.auditing.result import AuditResult, Witness, judged, shown
 from ldp_audit.auditing.test import FIRST_CALLS, Test, count_all, if_independent, suspected
+from ldp_audit.numerics import as_float
 
 _NEAR_MISS = 0.05  # a later look is taken where a test at this error would reject
 CALLS = "calls"
@@ -405,20 +406,20 @@ def goal_of(
 ) -> Goal:
     """The goal that the arguments of an assertion describe. Raises ValueError that names the one which is wrong."""
     __tracebackhide__ = True
-    if not (is_number(epsilon) and 0 <= epsilon < math.inf):
+    if not 0 <= as_float(epsilon) < math.inf:
         raise ValueError(f"epsilon must be a finite number >= 0, got {epsilon!r}")
-    if not (is_number(delta) and 0 <= delta < 1):
+    if not 0 <= as_float(delta) < 1:
         raise ValueError(f"delta must be in [0, 1), got {delta!r}")
-    if not (is_number(power) and 0 < power < 1):
+    if not 0 < as_float(power) < 1:
         raise ValueError(f"power must be in (0, 1), got {power!r}")
     check_false_alarm(false_alarm)
     if detects_epsilon is not None:
-        if not (is_number(detects_epsilon) and epsilon < detects_epsilon < math.inf):
+        if not epsilon < as_float(detects_epsilon) < math.inf:
             raise ValueError(
                 f"detects_epsilon must be finite and above epsilon, which is {epsilon!r}, got {detects_epsilon!r}"
             )
         return Goal(float(epsilon), float(delta), float(detects_epsilon), power, false_alarm)
-    if not (is_number(detects) and 1 < detects < math.inf):
+    if not 1 < as_float(detects) < math.inf:
         raise ValueError(f"detects must be a factor above 1, such as 1.1, got {detects!r}")
     if epsilon == 0:
         raise ValueError("detects is a factor of epsilon, which is 0: say detects_epsilon=..., in nats, instead")
@@ -428,14 +429,14 @@ def goal_of(
 def check_false_alarm(false_alarm: float) -> None:
     """ValueError outside [1e-12, 0.5]."""
     __tracebackhide__ = True
-    if not (is_number(false_alarm) and 1e-12 <= false_alarm <= 0.5):
+    if not 1e-12 <= as_float(false_alarm) <= 0.5:
         raise ValueError(f"false_alarm must be in [1e-12, 0.5], got {false_alarm!r}")
 
 
 def check_samples(rarest: float, max_samples: int) -> None:
     """ValueError for a probability outside (0, 1), or a number of samples that is none."""
     __tracebackhide__ = True
-    if not (is_number(rarest) and 0 < rarest < 1):
+    if not 0 < as_float(rarest) < 1:
         raise ValueError(f"rarest must be in (0, 1), got {rarest!r}")
     check_count("max_samples", max_samples, 1)
     if 20 / rarest > max_samples:

@@ -25,13 +25,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.auditing.arguments import check_count, is_number
+from ldp_audit.auditing.arguments import check_count
 from ldp_audit.auditing.bounds import Counts, lower_limit, upper_limit
 from ldp_audit.auditing.choice import Choice, Sample, scored
 from ldp_audit.auditing.events import Cells, Event, learned
 from ldp_audit.auditing.outputs import concatenated
 from ldp_audit.auditing.result import DivergenceClaim, Witness, plain
 from ldp_audit.auditing.scores import Score
+from ldp_audit.numerics import as_float
 
 _SHAVE = 1e-12  # relative; far above the error of the incomplete beta function and its inverse
 _RUNS, _FEWEST = 64, 50  # neighbouring bins are one until they hold a 64th of the samples, or fewer near the ends
@@ -171,12 +172,12 @@ class Curves:
 
 def check_divergences(rho: float | None, renyi: Mapping[float, float] | None) -> None:
     """ValueError unless rho and the claimed divergences are numbers >= 0, and their orders numbers >= 1."""
-    if rho is not None and not (is_number(rho) and rho >= 0):
+    if rho is not None and not as_float(rho) >= 0:
         raise ValueError(f"claimed_rho must be a number >= 0, or None, got {rho!r}")
     if renyi is None:
         return
     pairs = list(renyi.items()) if isinstance(renyi, Mapping) else []
-    if not pairs or not all(is_number(a) and a >= 1 and is_number(e) and e >= 0 for a, e in pairs):
+    if not pairs or not all(as_float(a) >= 1 and as_float(e) >= 0 for a, e in pairs):
         raise ValueError(f"claimed_renyi must be divergences >= 0 by order >= 1, as {{2: 0.5}}, got {renyi!r}")
 
 

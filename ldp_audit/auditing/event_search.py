@@ -18,13 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.arguments import check_count, check_seed, is_number
+from ldp_audit.auditing.arguments import check_count, check_seed
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.choice import MOST_TESTED, Choice, Sample, choose, least_optimistic, recounted
 from ldp_audit.auditing.curves import level_events
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import concatenated, unrepeated
 from ldp_audit.auditing.program import COMPARE, SEARCH, Program
+from ldp_audit.numerics import as_float
 
 _MOST_NUMBERS = 2**21  # in the first of an input's search samples, so that memory is bounded
 _UNSURE = 0.05  # a log ratio whose search left this much doubt is searched again with more samples
@@ -358,7 +359,7 @@ def as_search(inputs: Sequence[Any] | InputSearch) -> InputSearch:
 
 
 def _checked_range(low: Any, high: Any) -> tuple[float, float]:
-    if not (is_number(low) and is_number(high)) or not -math.inf < low < high < math.inf:
+    if not -math.inf < as_float(low) < as_float(high) < math.inf:
         raise ValueError(f"low and high must be finite numbers with low < high, got {low!r}, {high!r}")
     return float(low), float(high)
 

@@ -53,7 +53,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count, check_seed, is_number
+from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count, check_seed
 from ldp_audit.auditing.bounds import Counts, Region, lower_limit
 from ldp_audit.auditing.choice import Choice, Sample, choose
 from ldp_audit.auditing.event_search import coverage_floor
@@ -61,7 +61,7 @@ from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.result import CONSISTENT, INCONCLUSIVE, VIOLATED, AuditResult, Witness, judged, plain
-from ldp_audit.numerics import nonnegative
+from ldp_audit.numerics import as_float, nonnegative
 
 _STANDARD_ERRORS = 3.0  # standard deviations
 _FEWEST = 3  # scores of either kind that choose an event
@@ -106,7 +106,7 @@ def audit_scores(
     check_claim(claimed_epsilon, claimed_delta)
     check_confidence(confidence)
     check_seed(seed)
-    if not (is_number(split) and 0 < split < 1):
+    if not 0 < as_float(split) < 1:
         raise ValueError(f"split must be in (0, 1), got {split!r}")
     rng = np.random.default_rng(seed)
     scores = [rng.permutation(_read(*one)) for one in (("members", members), ("non_members", non_members))]

@@ -142,10 +142,6 @@ class Pending:
             last = first + most
         return first, last
 
-    def put_back(self, chunks: Range) -> None:
-        """To be handed out again."""
-        self._ranges = sorted([*self._ranges, chunks])
-
 
 class Runner(Protocol):
     """Who counts: this process, others on this machine, or a cluster."""

@@ -35,6 +35,7 @@ import numpy as np
 from ldp_audit.auditing.adapters.adapted_sampler import flattened
 from ldp_audit.auditing.program import NamedSampler, ProgramError
 from ldp_audit.auditing.scores.score import cut
+from ldp_audit.numerics import as_float
 
 MOST = 4096
 """Outputs of a request, at most."""
@@ -72,7 +73,7 @@ def from_command(command: str | Sequence[str], *, timeout: float = 60.0) -> Comm
 
 def checked_timeout(timeout: float) -> float:
     """The timeout, a number of seconds; or ValueError."""
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < 1e9:
+    if not 0 < as_float(timeout) < 1e9:
         raise ValueError(f"timeout must be a number of seconds above 0, got {timeout!r}")
     return float(timeout)
 
