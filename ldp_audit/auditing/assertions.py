@@ -39,7 +39,7 @@ CALLS = "calls"
 LOOKS = (("early", 0.125, 0.05), ("planned", 1.0, 0.84), ("late", 4.0, 0.05), ("last", 16.0, 0.05))
 """Name, samples as a multiple of the plan, share of the error; programs that repeat themselves have the last 0.01."""
 
-_SEARCHED = 12  # times the plan for the rarest event is what the search is told that it serves; it takes 0.08 of that
+_SEARCHED = 12  # times the plan for the rarest event is the audit that the search is sized for; it takes 0.08 of that
 _FEW_VALUES = 64
 _ROUNDED = 1.03  # probabilities are rounded down to powers of it, so that plans can be remembered
 
@@ -337,7 +337,7 @@ class Room:
     rarest: float
 
     def searched(self, goal: Goal) -> int:
-        """What the search is told that the whole audit has."""
+        """Samples of the audit that the search is sized for."""
         return _SEARCHED * goal.samples(self.rarest)
 
     def needed(self, goal: Goal) -> int:

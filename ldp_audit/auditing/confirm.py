@@ -63,8 +63,8 @@ class Retest:
 def witness_in(document: Any, name: str, candidates: Sequence[Any] = ()) -> Retest:
     """The witness in a result's JSON, or the event that an unfinished audit has fixed.
 
-    candidates: inputs as the program takes them, for what JSON cannot tell (a tuple from a list, an array, a set); an
-    input that is none of them is read as `input_of` reads it.
+    candidates: inputs as the program takes them, for types that JSON does not keep (a tuple from a list, an array, a
+    set); an input that is none of them is read as `input_of` reads it.
     Raises ValueError, with the name of the file, for anything else.
     """
     record = record_in(document, name)

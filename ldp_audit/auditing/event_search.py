@@ -1,6 +1,7 @@
 """The search: which two inputs, in which direction, and which event. Nothing here is used for a bound.
 
-Where there are many pairs, all are compared on small samples first, and the best of them again on larger ones.
+Where there are many pairs, all are compared on small samples first, and the best of them again on larger ones. Where
+doubt is left, the likeliest events of all pairs are counted on fresh samples, and the best of them is tested.
 
 The inputs to try are extremes, a grid, random ones, and pairs that the user names (`search`). Local privacy holds
 between any two inputs. Where a claim is about neighbouring ones alone (central privacy), say which are neighbours.
@@ -23,7 +24,7 @@ from ldp_audit.auditing.curves import level_events
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import concatenated, unrepeated
 from ldp_audit.auditing.program import COMPARE, SEARCH, Program
-from ldp_audit.numerics import count_of, instance, is_number, listed, whole
+from ldp_audit.numerics import as_float, count_of, instance, listed, whole
 
 _MOST_NUMBERS = 2**21  # in the first of an input's search samples, so that memory is bounded
 _UNSURE = 0.05  # a log ratio whose search left this much doubt is searched again with more samples
@@ -258,8 +259,8 @@ def _merged(rounds: list[Sample]) -> Sample:
 def _alike(choices: Mapping[Pair, Choice]) -> list[Pair]:
     """The pairs that may be the best: that of greatest predicted bound, then those that may well exceed it, a few."""
     best = max(choices, key=lambda pair: choices[pair].predicted)
-    others = sorted(choices, key=lambda pair: -choices[pair].hopes)
-    return [best, *(one for one in others if one != best and choices[one].hopes > choices[best].predicted)][:_KEPT]
+    others = sorted(choices, key=lambda pair: -choices[pair].best_case)
+    return [best, *(one for one in others if one != best and choices[one].best_case > choices[best].predicted)][:_KEPT]
 
 
 def _contenders(choices: Mapping[Pair, Choice]) -> list[tuple[Pair, Choice]]:
@@ -281,7 +282,7 @@ def _settled(choices: Mapping[Pair, Choice], pair: Pair) -> bool:
     best = choices[pair]
     (p, q), seen = best.seen.smoothed, best.seen
     doubt = math.sqrt(1 / (seen.hits + 0.5) + 1 / (seen.other_hits + 0.5))
-    gain = max(one.hopes for one in choices.values()) - best.optimistic
+    gain = max(one.best_case for one in choices.values()) - best.optimistic
     return doubt <= _UNSURE and gain <= _WORTH_MORE * (math.log(p / q) - best.optimistic)
 
 
@@ -361,7 +362,7 @@ def as_search(inputs: Sequence[Any] | InputSearch) -> InputSearch:
 
 
 def _checked_range(low: Any, high: Any) -> tuple[float, float]:
-    if not (is_number(low) and is_number(high)) or not -math.inf < low < high < math.inf:
+    if not -math.inf < as_float(low) < as_float(high) < math.inf:
         raise ValueError(f"low and high must be finite numbers with low < high, got {low!r}, {high!r}")
     return float(low), float(high)
 

@@ -11,14 +11,14 @@ with delta = 0). For (epsilon, delta) it is at most
 
     b + m delta (1 - q) M,   M the mean, over j < r, of the largest probability M_j of a value of Binomial(j, q).
 
-The proof. Given the other coins, let P+ and P- be the laws of T for S_i = 1 and -1. Given T = t too, S_i = t_i with
-probability at most q + y_i, where y_i = (1 - q) (P_{t_i} - e**epsilon P_{-t_i})_+ / (P+ + P-). T has the law
-(P+ + P-)/2, so the mean of y_i over all t with t_i != 0 is at most (1 - q) (delta + delta) / 2. Given T = t, look at
-the guessed coins in a random order. After k of them, c of which are right, let Z_k = P(c + Binomial(r - k, q) >= v).
-From Z_{k-1}, Z_k grows in the mean by at most y P(Binomial(r - k, q) = v - 1 - c) <= y M_{r-k}, where y is the mean of
-y_i given T and the coins before. Now Z_0 = b, and Z_r says whether C >= v. A guessed coin's place is uniform in 1 .. r
-and independent of its y_i, so P(C >= v | T = t) <= b + M (sum of the means of y_i over the guessed coins), and the mean
-over T is the bound. The theorem's own term for delta is not used.
+The proof. Given the other coins, let P+ and P- be the distributions of T for S_i = 1 and -1. Given T = t too, S_i = t_i
+with probability at most q + y_i, where y_i = (1 - q) (P_{t_i} - e**epsilon P_{-t_i})_+ / (P+ + P-). T has the
+distribution (P+ + P-)/2, so the mean of y_i over all t with t_i != 0 is at most (1 - q) (delta + delta) / 2. Given T =
+t, look at the guessed coins in a random order. After k of them, c of which are right, let Z_k = P(c + Binomial(r - k,
+q) >= v). From Z_{k-1}, Z_k grows in the mean by at most y P(Binomial(r - k, q) = v - 1 - c) <= y M_{r-k}, where y is
+the mean of y_i given T and the coins before. Now Z_0 = b, and Z_r says whether C >= v. A guessed coin's place is
+uniform in 1 .. r and independent of its y_i, so P(C >= v | T = t) <= b + M (sum of the means of y_i over the guessed
+coins), and the mean over T is the bound. The theorem's own term for delta is not used.
 
 A refuted epsilon refutes all smaller ones, which imply it: the bound is the greatest that is refuted.
 

@@ -97,7 +97,7 @@ def source_of(sampler: Any) -> Path | None:
 
 
 def source_digest(sampler: Sampler) -> str | None:
-    """SHA-256 of the file that defines it, which tells an edited program from the one that was begun with.
+    """SHA-256 of the file that defines it, by which an edited program differs from the one that was begun with.
 
     None where there is no such file. The modules that the file imports are not looked at.
     """
@@ -225,7 +225,7 @@ class Program:
         return (*((UNSEEDED,) if drawn else ()), *(() if self.structure is None else (self.structure.describe(),)))
 
     def learn_dimension(self, x: Any, key: tuple[int, ...]) -> int:
-        """How many coordinates an output has, as a call for one output on x tells; `fit_rows` hears of it."""
+        """How many coordinates an output has, from a call for one output on x; sets `rows` by it."""
         dimension = self.outputs(x, 1, key).dimension
         self.fit_rows(dimension)
         return dimension
@@ -238,7 +238,8 @@ class Program:
         """Whether the first call, made again now, gives the same outputs and leaves the generator in the same state.
 
         Then the outputs seem to follow from the arguments, so that nothing was remembered. Not so where the generator
-        is not used: the randomness is elsewhere, and this cannot be told; nor where the first call was a large one.
+        is not used: the randomness is elsewhere, and a repetition shows nothing; nor where the first call was a large
+        one.
         """
         if self._first is None:
             return False

@@ -35,18 +35,18 @@ class Counting:
         if not len(pending):
             return
         job = pickled(test, program, by_value=not self.pool.local)
-        pace, failed = Pace(), False
+        batch, failed = BatchSize(), False
 
         def take(workers: int, running: int) -> Range | None:
             if failed or not len(pending) or running >= _AHEAD * workers:
                 return None
-            return pending.take(pace.size(len(pending), workers))
+            return pending.take(batch.size(len(pending), workers))
 
         ends = self.pool.run(counted, job, take, _unheard)
         try:
             for ended in ends:
                 part = _part(ended, program)
-                pace.note(part)
+                batch.note(part)
                 failed = failed or part.error is not None
                 yield part
         except SchedulerLostError as error:
@@ -56,7 +56,7 @@ class Counting:
 
 
 @dataclass
-class Pace:
+class BatchSize:
     """How many chunks make a shard, from what the parts so far took."""
 
     chunks: int = 0

@@ -29,7 +29,7 @@ from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.result import Witness
 from ldp_audit.auditing.scores import Score
-from ldp_audit.auditing.scores.floating_point import Grain
+from ldp_audit.auditing.scores.floating_point import UnitInLastPlace
 from ldp_audit.auditing.test import Test, count_all
 from ldp_audit.implementations.evaluation import SamplerMap, random_words
 from ldp_audit.implementations.grid import Grid
@@ -174,7 +174,7 @@ class LocalGrain:
     def of(self, numbers: np.ndarray) -> np.ndarray:
         """See `Score`."""
         ranges = np.searchsorted(np.array(self.edges), numbers, side="right")
-        return ranges * float(_WIDTH) + (Grain().of(numbers) - _LEAST)
+        return ranges * float(_WIDTH) + (UnitInLastPlace().of(numbers) - _LEAST)
 
     def in_words(self, intervals: tuple[tuple[float, float], ...]) -> str:
         """Intervals of this score as conditions on y: four at most, the others as a number."""
