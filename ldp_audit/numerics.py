@@ -88,6 +88,19 @@ def between(value: Any, name: str, accepted: str, fits: Callable[[float], bool])
     return found
 
 
+def is_number(value: object) -> bool:
+    """Whether it is a real number in the range of floats, infinity included; true and false are none."""
+    return not math.isnan(as_float(value))
+
+
+def count_of(values: object) -> int:
+    """How many elements it has; 0 for a text, and for what has no length."""
+    try:
+        return 0 if isinstance(values, str | bytes) else len(values)  # type: ignore[arg-type]
+    except TypeError:  # of a single number in an array
+        return 0
+
+
 def listed(values: Any, name: str, of: str = "a sequence") -> list[Any]:
     """The elements of what can be iterated over and is no text. Raises ValueError for anything else."""
     try:

@@ -41,7 +41,7 @@ from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.hulls import levels_of
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.log_space import expit
-from ldp_audit.numerics import log_of_delta, nonnegative, probability
+from ldp_audit.numerics import instance, log_of_delta, nonnegative, probability
 
 _ROUNDING = 2e-12
 """By how much, of itself, a delta may be wrong."""
@@ -154,8 +154,7 @@ def precision(loss: PrivacyLoss, prior: float, false_alarm: float) -> float:
 
 
 def _given(loss: PrivacyLoss) -> PrivacyLoss:
-    if not isinstance(loss, PrivacyLoss):
-        raise ValueError(f"loss must be a PrivacyLoss, as privacy_loss gives it, got {loss!r}")
+    instance(loss, PrivacyLoss, "loss", "a PrivacyLoss, as privacy_loss gives it")
     return loss
 
 

@@ -93,8 +93,8 @@ def _stated(loss: PrivacyLoss, delta: float) -> str:
         return f"No epsilon holds at delta = {_number(delta)}: {why}."
     exactly = "exactly " if loss.exact else f"at least {_number(low)} and at most " if low != high else "at most "
     pure = "pure " if delta == 0 else ""
-    between = f", neighbours by {loss.adjacency}," if loss.adjacency else ""
-    return f"The {pure}epsilon at delta = {_number(delta)}{between} is {exactly}{_number(high)} nats."
+    between = f"neighbours by {loss.adjacency}" if loss.adjacency else neighbours(None)
+    return f"The {pure}epsilon at delta = {_number(delta)}, between {between}, is {exactly}{_number(high)} nats."
 
 
 def _attack(loss: PrivacyLoss) -> str:

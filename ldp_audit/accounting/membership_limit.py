@@ -35,7 +35,7 @@ from ldp_audit.accounting.shuffling.anonymous_counts import (
     hypotheses,
 )
 from ldp_audit.losses.noise_losses import GaussianLoss
-from ldp_audit.numerics import as_float, exp_upwards, nonnegative, whole
+from ldp_audit.numerics import as_float, exp_upwards, instance, nonnegative, whole
 
 _BERRY_ESSEEN = 0.4748
 _STEPS = 200  # of a bisection: floats are used up before
@@ -90,7 +90,7 @@ class NormalLoss:
 def compose(laws: CountLaws, m: int) -> NormalLoss:
     """The sum of the losses of m independent counts, in the normal limit. m: a whole number >= 1."""
     whole(m, "m")
-    _check_laws(laws)
+    instance(laws, CountLaws, "laws", "the distributions of a count")
     directions = laws.moments, laws.swapped.moments
     return NormalLoss(
         means=(m * directions[0].mean, m * directions[1].mean),
@@ -116,7 +116,7 @@ def compose_signals(
 def advantage(laws: CountLaws, m: int) -> Advantage:
     """The advantage of the best test on m independent counts; exact for m = 1. m: a whole number >= 1."""
     whole(m, "m")
-    _check_laws(laws)
+    instance(laws, CountLaws, "laws", "the distributions of a count")
     if m == 1:
         return Advantage(*[laws.advantage()] * 3)
     directions = laws.moments, laws.swapped.moments
@@ -190,7 +190,7 @@ def smallest_dimension(laws: CountLaws, rounds: int, wanted: float, *, surely: b
     if not 0 < as_float(wanted) < 1:
         raise ValueError(f"wanted must be in (0, 1), got {wanted!r}")
     whole(rounds, "rounds")
-    _check_laws(laws)
+    instance(laws, CountLaws, "laws", "the distributions of a count")
     if laws.advantage() == 0:
         raise ValueError("these counts say nothing: no number of weights gives any advantage")
 
@@ -205,11 +205,6 @@ def smallest_dimension(laws: CountLaws, rounds: int, wanted: float, *, surely: b
         middle = (few + many) // 2
         few, many = (few, middle) if reached(middle) else (middle, many)
     return many
-
-
-def _check_laws(laws: CountLaws) -> None:
-    if not isinstance(laws, CountLaws):
-        raise ValueError(f"laws must be the distributions of a count (CountLaws), got {laws!r}")
 
 
 def check_delta(delta: float) -> None:

@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.arguments import check_count, check_seed
 from ldp_audit.auditing.bounds import Counts, Region, lower_limit
 from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, most_searched, searched
 from ldp_audit.auditing.fitting import FitResult, fit
@@ -33,14 +32,14 @@ from ldp_audit.auditing.power import detectable_epsilon, plan
 from ldp_audit.auditing.program import LOOK, PILOT, Program, Sampler
 from ldp_audit.auditing.result import AuditResult, Witness, judged, shown
 from ldp_audit.auditing.test import FIRST_CALLS, Test, count_all, if_independent, suspected
-from ldp_audit.numerics import between
+from ldp_audit.numerics import between, whole
 
 _NEAR_MISS = 0.05  # a later look is taken where a test at this error would reject
 CALLS = "calls"
 LOOKS = (("early", 0.125, 0.05), ("planned", 1.0, 0.84), ("late", 4.0, 0.05), ("last", 16.0, 0.05))
 """Name, samples as a multiple of the plan, share of the error; programs that repeat themselves have the last 0.01."""
 
-_SEARCHED = 12  # times the plan for the rarest event is what the search is told that it serves; it takes 0.08 of that
+_SEARCHED = 12  # times the plan for the rarest event is the audit that the search is sized for; it takes 0.08 of that
 _FEW_VALUES = 64
 _ROUNDED = 1.03  # probabilities are rounded down to powers of it, so that plans can be remembered
 
@@ -112,7 +111,7 @@ def assert_private(
     start = time.perf_counter()
     goal = goal_of(epsilon, delta, detects, detects_epsilon, power, false_alarm)
     check_samples(rarest, max_samples)
-    check_seed(seed)
+    whole(seed, "seed", 0)
     named = as_search(inputs).inputs
     program, fresh = Program(sampler, seed, timeout, inputs=named), Fresh(sampler)
     room = piloted(program, named, rarest)
@@ -147,7 +146,7 @@ def assert_fits(
     """
     __tracebackhide__ = True
     check_false_alarm(false_alarm)
-    check_seed(seed)
+    whole(seed, "seed", 0)
     result = fit(
         sampler,
         law,
@@ -338,7 +337,7 @@ class Room:
     rarest: float
 
     def searched(self, goal: Goal) -> int:
-        """What the search is told that the whole audit has."""
+        """Samples of the audit that the search is sized for."""
         return _SEARCHED * goal.samples(self.rarest)
 
     def needed(self, goal: Goal) -> int:
@@ -430,6 +429,6 @@ def check_samples(rarest: float, max_samples: int) -> None:
     """ValueError for a probability outside (0, 1), or a number of samples that is none."""
     __tracebackhide__ = True
     between(rarest, "rarest", "in (0, 1)", lambda one: 0 < one < 1)
-    check_count("max_samples", max_samples, 1)
+    whole(max_samples, "max_samples", 1)
     if 20 / rarest > max_samples:
         raise ValueError(f"rarest must be at least 20 / max_samples, {20 / max_samples:.2g}, got {rarest!r}")

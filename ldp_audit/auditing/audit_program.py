@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ldp_audit.auditing.arguments import check_arguments
-from ldp_audit.auditing.bounds import Region
+from ldp_audit.auditing.bounds import Region, check_arguments
 from ldp_audit.auditing.curves import Curves, check_divergences
 from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, searched
 from ldp_audit.auditing.fresh import Fresh
@@ -28,9 +27,10 @@ from ldp_audit.auditing.result import AuditResult, Witness, judged
 from ldp_audit.auditing.scores.law_score import Law
 from ldp_audit.auditing.sequential import audit_sequentially
 from ldp_audit.auditing.test import Test, count_all, if_independent, reporter, suspected_by_few
-from ldp_audit.auditing.workers import runner_of
+from ldp_audit.auditing.workers import Counting
 from ldp_audit.numerics import instance
 from ldp_audit.progress import Progress
+from ldp_audit.workers import ThisProcess, pool_of
 
 _CALLS_SHARE = 0.01
 _ALTERNATIVES_SHARE = 0.3
@@ -116,7 +116,8 @@ def audit(
     product = law if isinstance(law, ProductLaw) and claimed_delta == 0 else None
     error = 1 - confidence
     claim = (claimed_epsilon, claimed_delta)
-    runner = runner_of(workers, scheduler)
+    pool = pool_of(workers, scheduler)
+    runner = None if pool == ThisProcess() else Counting(pool)
     state = opened(resume, program, search, claim, samples, confidence, curves=curves, floating_point=floating_point)
 
     # 1. Search: some of the samples choose the pair, the direction and the event.

@@ -352,3 +352,22 @@ def _nearer(a: int, b: int, p: np.ndarray, excess: Callable[[np.ndarray], np.nda
         step = excess(p) / density
     small = np.abs(step) <= _FURTHEST * np.minimum(p, 1 - p)  # False for nan
     return np.where(small, p - step, p)
+
+
+def check_arguments(claimed_epsilon: float | None, claimed_delta: float, samples: int, confidence: float) -> None:
+    """ValueError that names the argument, its value and what is accepted."""
+    check_claim(claimed_epsilon, claimed_delta)
+    whole(samples, "samples", 10)
+    check_confidence(confidence)
+
+
+def check_claim(claimed_epsilon: float | None, claimed_delta: float) -> None:
+    """ValueError unless claimed_epsilon is None or a number >= 0, inf included, and claimed_delta is in [0, 1)."""
+    if claimed_epsilon is not None:
+        between(claimed_epsilon, "claimed_epsilon", "a number >= 0, or None", lambda one: one >= 0)
+    between(claimed_delta, "claimed_delta", "in [0, 1)", lambda one: 0 <= one < 1)
+
+
+def check_confidence(confidence: float) -> None:
+    """ValueError outside [0.5, 1). Below 0.5 the cells of `Region` would not enclose what they are said to."""
+    between(confidence, "confidence", "in [0.5, 1)", lambda one: 0.5 <= one < 1)

@@ -49,7 +49,7 @@ class Choice:
 
     swapped: likelier on the second input.   predicted: the bound that its test is expected to give, less a margin for
     the doubt that the samples leave.   optimistic: with a small margin.   alternatives: events on the same pair that
-    may show more than this one, of which too little was seen to tell; the most optimistic first.
+    may show more than this one, of which too little was seen to decide; the most optimistic first.
     """
 
     event: Event
@@ -68,7 +68,7 @@ class Choice:
         return self.optimistic + steps * (self.predicted - self.optimistic)
 
     @property
-    def hopes(self) -> float:
+    def best_case(self) -> float:
         """The greatest bound that the event or an alternative may well give."""
         return max(one.optimistic for one in (self, *self.alternatives))
 

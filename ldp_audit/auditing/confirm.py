@@ -26,8 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count
-from ldp_audit.auditing.bounds import Counts, Region
+from ldp_audit.auditing.bounds import Counts, Region, check_claim, check_confidence
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.power import Reach
@@ -35,7 +34,9 @@ from ldp_audit.auditing.program import CONFIRM, CONFIRMED_AGAIN, Program, Sample
 from ldp_audit.auditing.record import DAMAGE, KeyedCounts, Record, State, arguments_of, counted, record_in
 from ldp_audit.auditing.result import AuditResult, Witness, judged, plain
 from ldp_audit.auditing.test import Test, Unkept, count_all, if_independent, reporter
-from ldp_audit.auditing.workers import runner_of
+from ldp_audit.auditing.workers import Counting
+from ldp_audit.numerics import whole
+from ldp_audit.workers import ThisProcess, pool_of
 
 _SAME = ("target", "inputs", "calls_for_one", "claimed_epsilon", "claimed_delta", "confidence", "design_epsilon")
 
@@ -62,14 +63,14 @@ class Retest:
 def witness_in(document: Any, name: str, candidates: Sequence[Any] = ()) -> Retest:
     """The witness in a result's JSON, or the event that an unfinished audit has fixed.
 
-    candidates: inputs as the program takes them, for what JSON cannot tell (a tuple from a list, an array, a set); an
-    input that is none of them is read as `input_of` reads it.
+    candidates: inputs as the program takes them, for types that JSON does not keep (a tuple from a list, an array, a
+    set); an input that is none of them is read as `input_of` reads it.
     Raises ValueError, with the name of the file, for anything else.
     """
     record = record_in(document, name)
     try:
         again = _retest(document, record, candidates)
-        check_count("samples", again.samples, 1)
+        whole(again.samples, "samples", 1)
     except DAMAGE as error:
         raise ValueError(f"{name} is damaged: {type(error).__name__}: {error}") from error
     return again
@@ -130,7 +131,7 @@ def confirm(
     """
     start = time.perf_counter()
     check_claim(again.claimed_epsilon, again.claimed_delta)
-    check_count("samples", again.samples, 1)
+    whole(again.samples, "samples", 1)
     check_confidence(again.confidence)
     program, fresh = Program(sampler, seed, timeout, structure=again.event.structure), Fresh(sampler)
     if again.calls_for_one:
@@ -145,7 +146,9 @@ def confirm(
         state = State(resume, arguments_of(sampler, again.inputs, seed=seed, **settings))
     state.fix(test, again.design_epsilon)
     report = reporter(progress, 1 - again.confidence, again.design_epsilon, again.claimed_delta)
-    (counts,) = count_all(test, program, report, runner=runner_of(workers, scheduler), state=state)
+    pool = pool_of(workers, scheduler)
+    runner = None if pool == ThisProcess() else Counting(pool)
+    (counts,) = count_all(test, program, report, runner=runner, state=state)
     claim = (again.claimed_epsilon, again.claimed_delta)
     record = counted(program, test, counts, again.design_epsilon, claim, again.confidence)
     result = result_of(record, counts, again.inputs, seed, ("the event was given: no other was looked for",))

@@ -6,8 +6,8 @@ Q(B_j) <= q_j on the second (Clopper-Pearson); all of these hold with probabilit
 
 Rejecting "second input" on B_j has a type I error of at most q_j and a type II error of at most 1 - p_j. So the
 trade-off function T(Q, P) lies below the lower convex hull of (0, 1), the points (q_j, 1 - p_j), and (1, 0). That hull
-is the trade-off function of a pair of finite laws (P*, Q*), one mass a segment, and by Blackwell's theorem P* and Q*
-are images of P and Q under one randomised map (Dong, Roth, Su, 1905.02383, Theorem 2.10).
+is the trade-off function of a pair of finite distributions (P*, Q*), one mass a segment, and by Blackwell's theorem P*
+and Q* are images of P and Q under one randomised map (Dong, Roth, Su, 1905.02383, Theorem 2.10).
 Hence every divergence that obeys data processing is at least that of P* and Q*, in both directions: delta(epsilon) =
 sum (P* - e**epsilon Q*)_+, and Renyi's of every order (van Erven, Harremoes 2014, Theorem 9). Nothing else is needed,
 no second budget, and a union's limits are tighter than the sum of its cells'.
@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.auditing.arguments import check_count, is_number
 from ldp_audit.auditing.bounds import Counts, lower_limit, upper_limit
 from ldp_audit.auditing.choice import Choice, Sample, scored
 from ldp_audit.auditing.events import Cells, Event, learned
@@ -33,7 +32,7 @@ from ldp_audit.auditing.outputs import concatenated
 from ldp_audit.auditing.result import DivergenceClaim, Witness, plain
 from ldp_audit.auditing.scores import Score
 from ldp_audit.mechanisms.inputs import numbers_of
-from ldp_audit.numerics import between, instance, listed
+from ldp_audit.numerics import as_float, between, instance, listed, whole
 
 _SHAVE = 1e-12  # relative; far above the error of the incomplete beta function and its inverse
 _RUNS, _FEWEST = 64, 50  # neighbouring bins are one until they hold a 64th of the samples, or fewer near the ends
@@ -174,12 +173,12 @@ class Curves:
 
 def check_divergences(rho: float | None, renyi: Mapping[float, float] | None) -> None:
     """ValueError unless rho and the claimed divergences are numbers >= 0, and their orders numbers >= 1."""
-    if rho is not None and not (is_number(rho) and rho >= 0):
+    if rho is not None and not as_float(rho) >= 0:
         raise ValueError(f"claimed_rho must be a number >= 0, or None, got {rho!r}")
     if renyi is None:
         return
     pairs = list(renyi.items()) if isinstance(renyi, Mapping) else []
-    if not pairs or not all(is_number(a) and a >= 1 and is_number(e) and e >= 0 for a, e in pairs):
+    if not pairs or not all(as_float(a) >= 1 and as_float(e) >= 0 for a, e in pairs):
         raise ValueError(f"claimed_renyi must be divergences >= 0 by order >= 1, as {{2: 0.5}}, got {renyi!r}")
 
 
@@ -190,7 +189,7 @@ def level_events(first: Sample, second: Sample, choice: Choice, count: int = 16)
     count: how many cells at most, >= 2, with that of all other outputs, which is not returned.
     Neighbouring cells in the order of likelihood ratios are joined where that loses least of Jeffreys' divergence.
     """
-    check_count("count", count, 2)
+    whole(count, "count", 2)
     pair, score = (second, first) if choice.swapped else (first, second), choice.event.score
     learn = concatenated(scored(sample.learn, score) for sample in pair)
     cells = learned(learn.numbers, learn.labels)
@@ -261,7 +260,7 @@ def _turns_up(a: tuple[float, float], b: tuple[float, float], c: tuple[float, fl
 
 
 def _renyi(p: NDArray[np.float64], q: NDArray[np.float64], order: float) -> float:
-    """Of two laws with the same support."""
+    """Of two distributions with the same support."""
     ratio = np.log(p) - np.log(q)
     if order == 1:
         return float(p @ ratio)

@@ -1,6 +1,7 @@
 """The search: which two inputs, in which direction, and which event. Nothing here is used for a bound.
 
-Where there are many pairs, all are compared on small samples first, and the best of them again on larger ones.
+Where there are many pairs, all are compared on small samples first, and the best of them again on larger ones. Where
+doubt is left, the likeliest events of all pairs are counted on fresh samples, and the best of them is tested.
 
 The inputs to try are extremes, a grid, random ones, and pairs that the user names (`search`). Local privacy holds
 between any two inputs. Where a claim is about neighbouring ones alone (central privacy), say which are neighbours.
@@ -17,14 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.arguments import check_count, check_seed, count_of, is_number
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.choice import MOST_TESTED, Choice, Sample, choose, least_optimistic, recounted
 from ldp_audit.auditing.curves import level_events
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import concatenated, unrepeated
 from ldp_audit.auditing.program import COMPARE, SEARCH, Program
-from ldp_audit.numerics import instance, listed
+from ldp_audit.numerics import as_float, count_of, instance, listed, whole
 
 _MOST_NUMBERS = 2**21  # in the first of an input's search samples, so that memory is bounded
 _UNSURE = 0.05  # a log ratio whose search left this much doubt is searched again with more samples
@@ -259,8 +259,8 @@ def _merged(rounds: list[Sample]) -> Sample:
 def _alike(choices: Mapping[Pair, Choice]) -> list[Pair]:
     """The pairs that may be the best: that of greatest predicted bound, then those that may well exceed it, a few."""
     best = max(choices, key=lambda pair: choices[pair].predicted)
-    others = sorted(choices, key=lambda pair: -choices[pair].hopes)
-    return [best, *(one for one in others if one != best and choices[one].hopes > choices[best].predicted)][:_KEPT]
+    others = sorted(choices, key=lambda pair: -choices[pair].best_case)
+    return [best, *(one for one in others if one != best and choices[one].best_case > choices[best].predicted)][:_KEPT]
 
 
 def _contenders(choices: Mapping[Pair, Choice]) -> list[tuple[Pair, Choice]]:
@@ -282,7 +282,7 @@ def _settled(choices: Mapping[Pair, Choice], pair: Pair) -> bool:
     best = choices[pair]
     (p, q), seen = best.seen.smoothed, best.seen
     doubt = math.sqrt(1 / (seen.hits + 0.5) + 1 / (seen.other_hits + 0.5))
-    gain = max(one.hopes for one in choices.values()) - best.optimistic
+    gain = max(one.best_case for one in choices.values()) - best.optimistic
     return doubt <= _UNSURE and gain <= _WORTH_MORE * (math.log(p / q) - best.optimistic)
 
 
@@ -320,9 +320,9 @@ def search(
     adjacent: which of the pairs count; None: all of them.
     Raises ValueError where nothing is left to compare, or for more than 200 inputs.
     """
-    check_seed(seed)
-    check_count("grid", grid, 2, _MOST_INPUTS)
-    check_count("random", random, 0, _MOST_INPUTS)
+    whole(seed, "seed", 0)
+    whole(grid, "grid", 2, _MOST_INPUTS)
+    whole(random, "random", 0, _MOST_INPUTS)
     rng = np.random.default_rng(seed)
     found = listed(values, "values", "a list of inputs")
     if low is not None or high is not None:
@@ -362,7 +362,7 @@ def as_search(inputs: Sequence[Any] | InputSearch) -> InputSearch:
 
 
 def _checked_range(low: Any, high: Any) -> tuple[float, float]:
-    if not (is_number(low) and is_number(high)) or not -math.inf < low < high < math.inf:
+    if not -math.inf < as_float(low) < as_float(high) < math.inf:
         raise ValueError(f"low and high must be finite numbers with low < high, got {low!r}, {high!r}")
     return float(low), float(high)
 
@@ -373,7 +373,7 @@ def _numbers(low: float, high: float, grid: int, random: int, rng: np.random.Gen
 
 def _vectors(low: float, high: float, dimension: int, random: int, rng: np.random.Generator) -> list[tuple[float, ...]]:
     """All low, all high, half and half, one coordinate apart from either, and random corners."""
-    check_count("dimension", dimension, 1)
+    whole(dimension, "dimension", 1)
     lows, highs = np.full(dimension, low), np.full(dimension, high)
     first_high, first_low = lows.copy(), highs.copy()
     first_high[0], first_low[0] = high, low
@@ -386,7 +386,7 @@ def _vectors(low: float, high: float, dimension: int, random: int, rng: np.rando
 def _sets(universe: Any, size: Any, random: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
     """The first and the last, two that share all but one member, and random ones."""
     for name, value in (("universe", universe), ("size", size)):
-        check_count(name, value, 1, 2**53)
+        whole(value, name, 1, 2**53)
     if size >= universe:
         raise ValueError(f"size must be in 1 .. universe - 1, got size {size!r}, universe {universe!r}")
     first = tuple(range(size))

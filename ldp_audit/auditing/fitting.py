@@ -33,11 +33,11 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from ldp_audit.auditing.arguments import check_confidence, check_count, count_of
+from ldp_audit.auditing.bounds import check_confidence
 from ldp_audit.auditing.law_cells import MASS_ERROR, CellLaw, cells_of
 from ldp_audit.auditing.program import FIT, Program, Sampler
 from ldp_audit.auditing.result import plain, shown
-from ldp_audit.numerics import between
+from ldp_audit.numerics import between, count_of, whole
 
 POWER = 0.95
 _LEAST = 1e-300  # a tail that is smaller is written as this: only what is impossible has p-value 0
@@ -218,7 +218,7 @@ def _notes(laws: list[CellLaw], tolerance: float) -> tuple[str, ...]:
 def _check(inputs: Sequence[Any], samples: int, confidence: float, tolerance: float) -> float:
     if count_of(inputs) < 1:
         raise ValueError(f"inputs must be one or more inputs, got {inputs!r:.200}")
-    check_count("samples", samples, 10)
+    whole(samples, "samples", 10)
     check_confidence(confidence)
     return between(tolerance, "tolerance", "in [0, 1)", lambda one: 0 <= one < 1)
 

@@ -26,7 +26,6 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from scipy import special
 
-from ldp_audit.auditing.arguments import is_number
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.choice import Choice, Sample, choose, scored
 from ldp_audit.auditing.event_search import search_sizes
@@ -35,7 +34,7 @@ from ldp_audit.auditing.outputs import Outputs, concatenated
 from ldp_audit.auditing.program import COORDINATES, Program
 from ldp_audit.auditing.scores.law_score import Law, LawScore, log_ratio
 from ldp_audit.mechanisms.inputs import numbers_of
-from ldp_audit.numerics import listed, whole
+from ldp_audit.numerics import is_number, listed, whole
 
 _AGREES = 3.0  # standard deviations between what was seen and what the law says of the event
 _MOST_CUTS = 64

@@ -156,7 +156,7 @@ class _Dual:
 
 
 def _dual(tails: _Tails, z: float, limit: float) -> _Dual | None:
-    """None where the ends of the cells cannot be told from each other.
+    """None where the ends of the cells coincide.
 
     Outside |T| <= limit nothing is to be searched: there the parameter is excluded, or A (or B) stays at -limit and the
     function only grows.

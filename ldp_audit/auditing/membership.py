@@ -11,14 +11,14 @@ with delta = 0). For (epsilon, delta) it is at most
 
     b + m delta (1 - q) M,   M the mean, over j < r, of the largest probability M_j of a value of Binomial(j, q).
 
-The proof. Given the other coins, let P+ and P- be the laws of T for S_i = 1 and -1. Given T = t too, S_i = t_i with
-probability at most q + y_i, where y_i = (1 - q) (P_{t_i} - e**epsilon P_{-t_i})_+ / (P+ + P-). T has the law
-(P+ + P-)/2, so the mean of y_i over all t with t_i != 0 is at most (1 - q) (delta + delta) / 2. Given T = t, look at
-the guessed coins in a random order. After k of them, c of which are right, let Z_k = P(c + Binomial(r - k, q) >= v).
-From Z_{k-1}, Z_k grows in the mean by at most y P(Binomial(r - k, q) = v - 1 - c) <= y M_{r-k}, where y is the mean of
-y_i given T and the coins before. Now Z_0 = b, and Z_r says whether C >= v. A guessed coin's place is uniform in 1 .. r
-and independent of its y_i, so P(C >= v | T = t) <= b + M (sum of the means of y_i over the guessed coins), and the mean
-over T is the bound. The theorem's own term for delta is not used.
+The proof. Given the other coins, let P+ and P- be the distributions of T for S_i = 1 and -1. Given T = t too, S_i = t_i
+with probability at most q + y_i, where y_i = (1 - q) (P_{t_i} - e**epsilon P_{-t_i})_+ / (P+ + P-). T has the
+distribution (P+ + P-)/2, so the mean of y_i over all t with t_i != 0 is at most (1 - q) (delta + delta) / 2. Given T =
+t, look at the guessed coins in a random order. After k of them, c of which are right, let Z_k = P(c + Binomial(r - k,
+q) >= v). From Z_{k-1}, Z_k grows in the mean by at most y P(Binomial(r - k, q) = v - 1 - c) <= y M_{r-k}, where y is
+the mean of y_i given T and the coins before. Now Z_0 = b, and Z_r says whether C >= v. A guessed coin's place is
+uniform in 1 .. r and independent of its y_i, so P(C >= v | T = t) <= b + M (sum of the means of y_i over the guessed
+coins), and the mean over T is the bound. The theorem's own term for delta is not used.
 
 A refuted epsilon refutes all smaller ones, which imply it: the bound is the greatest that is refuted.
 
@@ -53,15 +53,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count, check_seed
-from ldp_audit.auditing.bounds import Counts, Region, lower_limit
+from ldp_audit.auditing.bounds import Counts, Region, check_claim, check_confidence, lower_limit
 from ldp_audit.auditing.choice import Choice, Sample, choose
 from ldp_audit.auditing.event_search import coverage_floor
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.result import CONSISTENT, INCONCLUSIVE, VIOLATED, AuditResult, Witness, judged, plain
-from ldp_audit.numerics import between, nonnegative
+from ldp_audit.numerics import between, nonnegative, whole
 
 _STANDARD_ERRORS = 3.0  # standard deviations
 _FEWEST = 3  # scores of either kind that choose an event
@@ -105,7 +104,7 @@ def audit_scores(
     start = time.perf_counter()
     check_claim(claimed_epsilon, claimed_delta)
     check_confidence(confidence)
-    check_seed(seed)
+    whole(seed, "seed", 0)
     between(split, "split", "in (0, 1)", lambda one: 0 < one < 1)
     claimed_delta = float(claimed_delta)
     rng = np.random.default_rng(seed)
@@ -271,10 +270,10 @@ def audit_guesses(
     """
     check_claim(claimed_epsilon, claimed_delta)
     check_confidence(confidence)
-    check_count("correct", correct, 0)
-    check_count("guesses", guesses, max(1, correct))
+    whole(correct, "correct", 0)
+    whole(guesses, "guesses", max(1, correct))
     if canaries is not None:
-        check_count("canaries", canaries, guesses)
+        whole(canaries, "canaries", guesses)
     elif claimed_delta > 0 or claimed_mu is not None or claimed_trade_off is not None:
         what = "claimed_delta is above 0" if claimed_delta > 0 else "a mu or a trade-off curve is claimed"
         raise ValueError(f"canaries must be given where {what}: how many there were, guessed or not")

@@ -14,8 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from ldp_audit.auditing.arguments import check_confidence
-from ldp_audit.auditing.bounds import Counts, Region
+from ldp_audit.auditing.bounds import Counts, Region, check_confidence
 from ldp_audit.numerics import between
 
 _SHARES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])  # of the misses, given to the likelier side

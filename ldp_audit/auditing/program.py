@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.arguments import check_seed
 from ldp_audit.auditing.outputs import Outputs, concatenated, listed, read
 from ldp_audit.auditing.scores.score import cut
 from ldp_audit.auditing.structure import LOOK_SIZE, Structure, learned_structure
-from ldp_audit.numerics import between
+from ldp_audit.numerics import between, whole
 
 CHUNK_VALUES = 2**20
 """A call asks for at most this many numbers, so that memory does not grow with the samples."""
@@ -98,7 +97,7 @@ def source_of(sampler: Any) -> Path | None:
 
 
 def source_digest(sampler: Sampler) -> str | None:
-    """SHA-256 of the file that defines it, which tells an edited program from the one that was begun with.
+    """SHA-256 of the file that defines it, by which an edited program differs from the one that was begun with.
 
     None where there is no such file. The modules that the file imports are not looked at.
     """
@@ -142,7 +141,7 @@ class Program:
     _asked: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_seed(self.seed)
+        whole(self.seed, "seed", 0)
         if self.timeout is not None:
             accepted = "a number of seconds above 0, or None for no limit"
             self.timeout = between(self.timeout, "timeout", accepted, lambda one: 0 < one <= threading.TIMEOUT_MAX)
@@ -226,7 +225,7 @@ class Program:
         return (*((UNSEEDED,) if drawn else ()), *(() if self.structure is None else (self.structure.describe(),)))
 
     def learn_dimension(self, x: Any, key: tuple[int, ...]) -> int:
-        """How many coordinates an output has, as a call for one output on x tells; `fit_rows` hears of it."""
+        """How many coordinates an output has, from a call for one output on x; sets `rows` by it."""
         dimension = self.outputs(x, 1, key).dimension
         self.fit_rows(dimension)
         return dimension
@@ -239,7 +238,8 @@ class Program:
         """Whether the first call, made again now, gives the same outputs and leaves the generator in the same state.
 
         Then the outputs seem to follow from the arguments, so that nothing was remembered. Not so where the generator
-        is not used: the randomness is elsewhere, and this cannot be told; nor where the first call was a large one.
+        is not used: the randomness is elsewhere, and a repetition shows nothing; nor where the first call was a large
+        one.
         """
         if self._first is None:
             return False

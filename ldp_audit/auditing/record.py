@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ldp_audit.auditing.arguments import check_claim, check_confidence
-from ldp_audit.auditing.bounds import Counts
+from ldp_audit.auditing.bounds import Counts, check_claim, check_confidence
 from ldp_audit.auditing.choice import Choice
 from ldp_audit.auditing.event_search import Found, InputSearch, coverage_floor
 from ldp_audit.auditing.events import Event

@@ -19,7 +19,7 @@ _MOST_UNREPEATED = 0.5  # of the outputs: labels that come once only, beyond whi
 
 @dataclass(frozen=True)
 class Witness:
-    """Two inputs and an event that tells them apart, with how often it was seen.
+    """Two inputs and an event that distinguishes them, with how often it was seen.
 
     inputs: the one that makes the event likelier, then the other.   calls_for_one: whether each output was drawn by a
     call of its own.

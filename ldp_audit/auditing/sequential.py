@@ -19,9 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.arguments import check_arguments
 from ldp_audit.auditing.betting import Capital, epsilon_grid, next_batch, stopping_times
-from ldp_audit.auditing.bounds import Counts, Region, lower_limit
+from ldp_audit.auditing.bounds import Counts, Region, check_arguments, lower_limit
 from ldp_audit.auditing.choice import Choice, Sample, choose, expected_bound
 from ldp_audit.auditing.event_search import InputSearch, as_search, coverage_floor
 from ldp_audit.auditing.outputs import Outputs, concatenated, unrepeated

@@ -85,7 +85,7 @@ class Test:
         """The counts of one chunk, an entry an event: one call on either input.
 
         Which input comes first is a coin's toss, so that a program that counts its calls, or whose memory fills up,
-        does not tell the inputs apart by their turns.
+        does not differ between the inputs by their turns.
         """
         size = min(self.rows, self.trials - chunk * self.rows)
         turns = sorted(zip(self.places, self.pair, strict=True), reverse=program.coin((self.stage, chunk)))
@@ -141,10 +141,6 @@ class Pending:
             self._ranges.insert(0, (first + most, last))
             last = first + most
         return first, last
-
-    def put_back(self, chunks: Range) -> None:
-        """To be handed out again."""
-        self._ranges = sorted([*self._ranges, chunks])
 
 
 class Runner(Protocol):
@@ -291,7 +287,7 @@ def added(tally: Tally, more: Tally) -> Tally:
 def reporter(
     progress: Callable[[str], None] | None, error: float, design_epsilon: float, delta: float
 ) -> Callable[[Tally], None] | None:
-    """What `count_all` hands its counts to; None without a progress to tell.
+    """What `count_all` hands its counts to; None without a progress.
 
     error, design_epsilon: of the test of the first event.   delta: the claimed one.
     """

@@ -1,7 +1,7 @@
 """Mechanisms in floating point as they are published and commonly coded: to be audited, not to be used.
 
 Each program is a map (x, u, ...) from an input and arrays of uniforms to reports, on numpy and torch alike; all its
-operations are done in the uniforms' dtype. `ldp_audit.implementation(TextbookLaplace(), (0.0, 1.0))` tells its exact
+operations are done in the uniforms' dtype. `ldp_audit.implementation(TextbookLaplace(), (0.0, 1.0))` computes its exact
 channel. The samplers (x, n, rng) are targets of `ldp-audit audit --implementation`; epsilon is nominally 1.
 
 Laplace noise, as textbooks and most libraries write it.
@@ -32,7 +32,7 @@ The piecewise mechanism (Wang et al. 2019, Algorithm 2) in floating point, two u
 With probability s/(s + 1) (u below it) the report is uniform on [l, r], else uniform on [-C, l] and [r, C] together.
 
 What is wrong: l + v (C - 1) lies on a lattice that starts at l and so moves with x. The inputs' lattices have few
-points in common, and the low-order bits of a report tell x: Mironov's observation (CCS 2012), for another law.
+points in common, and the low-order bits of a report leak x: Mironov's observation (CCS 2012), for another distribution.
 
 Gaussian noise in floating point by Box and Muller's method (1958), two uniforms.
 
@@ -93,7 +93,7 @@ def namespace_and_constants(u: Any, *values: float) -> tuple[Any, ...]:
 class TextbookLaplace:
     """x plus Laplace noise of this scale, by the inverse distribution function; one uniform.
 
-    Nominal epsilon: |x - x'| / scale. Of every output's last bits, some tell x: no epsilon holds below a delta that is
+    Nominal epsilon: |x - x'| / scale. Of every output's last bits, some leak x: no epsilon holds below a delta that is
     near 1 for narrow dtypes. At u = 0 the output is -infinity, whatever x is.
     """
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ldp_audit.auditing.program import NamedSampler, Program, ProgramError, name_of
-from ldp_audit.auditing.test import Part, Pending, Range, Runner, Tally, Test, count_part
-from ldp_audit.workers import Ended, Pool, Say, SchedulerLostError, ThisProcess, pool_of
+from ldp_audit.auditing.test import Part, Pending, Range, Tally, Test, count_part
+from ldp_audit.workers import Ended, Pool, Say, SchedulerLostError
 
 _SECONDS = 0.1  # of a shard
 _SPREAD = 4  # shards a worker that are left to hand out, at least, so that all end at about the same time
@@ -22,12 +22,6 @@ _AHEAD = 2  # shards that a worker of a cluster has in its queue
 
 Message = tuple[int, int, Tally | None, float, str | None]
 """A part as it travels: first, last, tally, seconds, the error's text."""
-
-
-def runner_of(workers: int = 1, scheduler: str | None = None) -> Runner | None:
-    """Who counts; None for this process.   workers: processes here.   scheduler: address of a Dask scheduler."""
-    pool = pool_of(workers, scheduler)
-    return None if pool == ThisProcess() else Counting(pool)
 
 
 @dataclass(frozen=True)
@@ -41,18 +35,18 @@ class Counting:
         if not len(pending):
             return
         job = pickled(test, program, by_value=not self.pool.local)
-        pace, failed = Pace(), False
+        batch, failed = BatchSize(), False
 
         def take(workers: int, running: int) -> Range | None:
             if failed or not len(pending) or running >= _AHEAD * workers:
                 return None
-            return pending.take(pace.size(len(pending), workers))
+            return pending.take(batch.size(len(pending), workers))
 
         ends = self.pool.run(counted, job, take, _unheard)
         try:
             for ended in ends:
                 part = _part(ended, program)
-                pace.note(part)
+                batch.note(part)
                 failed = failed or part.error is not None
                 yield part
         except SchedulerLostError as error:
@@ -62,7 +56,7 @@ class Counting:
 
 
 @dataclass
-class Pace:
+class BatchSize:
     """How many chunks make a shard, from what the parts so far took."""
 
     chunks: int = 0

@@ -22,19 +22,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldp_audit.auditing.arguments import check_confidence, check_count
-from ldp_audit.auditing.bounds import Counts, lower_limit, upper_limit
+from ldp_audit.auditing.bounds import Counts, check_confidence, lower_limit, upper_limit
 from ldp_audit.auditing.choice import Choice, Sample, choose
 from ldp_audit.auditing.event_search import InputSearch, as_search
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.result import Witness
 from ldp_audit.auditing.scores import Score
-from ldp_audit.auditing.scores.floating_point import Grain
+from ldp_audit.auditing.scores.floating_point import UnitInLastPlace
 from ldp_audit.auditing.test import Test, count_all
 from ldp_audit.implementations.evaluation import SamplerMap, random_words
 from ldp_audit.implementations.grid import Grid
 from ldp_audit.implementations.implementation_result import JointCounts, LowerBounds, PairChannel
+from ldp_audit.numerics import whole
 
 _SEARCH = 0
 _SHARES = {"seen": 4, "learn": 8, "cut": 8, "compare": 8}  # 1 / share of the samples; the rest is counted
@@ -61,7 +61,7 @@ def by_samples(
     samples: of each input, >= 10.   confidence: of all bounds together.
     Raises ValueError for bad arguments, and where the map fails or returns unreadable outputs.
     """
-    check_count("samples", samples, 10)
+    whole(samples, "samples", 10)
     check_confidence(confidence)
 
     def sampler(x: Any, n: int, rng: np.random.Generator) -> Any:
@@ -174,7 +174,7 @@ class LocalGrain:
     def of(self, numbers: np.ndarray) -> np.ndarray:
         """See `Score`."""
         ranges = np.searchsorted(np.array(self.edges), numbers, side="right")
-        return ranges * float(_WIDTH) + (Grain().of(numbers) - _LEAST)
+        return ranges * float(_WIDTH) + (UnitInLastPlace().of(numbers) - _LEAST)
 
     def in_words(self, intervals: tuple[tuple[float, float], ...]) -> str:
         """Intervals of this score as conditions on y: four at most, the others as a number."""

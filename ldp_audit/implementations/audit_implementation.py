@@ -21,7 +21,6 @@ import numpy as np
 
 from ldp_audit.auditing.adapters import AdaptedSampler, as_sampler
 from ldp_audit.auditing.adapters.function_of_one_value import one_value_draw
-from ldp_audit.auditing.arguments import check_count, check_seed
 from ldp_audit.auditing.event_search import InputSearch, as_search
 from ldp_audit.auditing.program import ProgramError, Sampler
 from ldp_audit.implementations.attainability import by_samples
@@ -32,6 +31,7 @@ from ldp_audit.implementations.implementation_result import Implementation
 from ldp_audit.implementations.output_keys import array_of_numbers, check_plain
 from ldp_audit.implementations.program_map import COMPARED, ROWS, TRACES, ProgramMap, map_of
 from ldp_audit.mechanisms.value_mechanism import Implementable
+from ldp_audit.numerics import whole
 
 MECHANISM_BITS = 16
 """Default word length of a shipped mechanism that is rebuilt for enumeration."""
@@ -73,8 +73,8 @@ def implementation_of(
     search = as_search(inputs)
     epsilon, delta = claim_as_floats(claimed_epsilon, claimed_delta)
     claim = {"claimed_epsilon": epsilon, "claimed_delta": delta}
-    check_count("samples", samples, 10)
-    check_seed(seed)
+    whole(samples, "samples", 10)
+    whole(seed, "seed", 0)
     built, notes = _with_decisions(program, bits)
     sampler = without_merging(as_sampler(built))
     try:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.arguments import check_claim, check_count, check_seed
+from ldp_audit.auditing.bounds import check_claim
 from ldp_audit.auditing.event_search import InputSearch, as_search
 from ldp_audit.auditing.program import ProgramError
 from ldp_audit.implementations.attainability import by_samples
@@ -82,8 +82,8 @@ def implementation(
     search = as_search(inputs)
     own, outside = OwnGenerators(sampler_map), OutsideRandomness(on_torch=True)
     epsilon, delta = claim_as_floats(claimed_epsilon, claimed_delta)
-    check_count("samples", samples, 10)
-    check_seed(seed)
+    whole(samples, "samples", 10)
+    whole(seed, "seed", 0)
     grid = Grid(bits, dtype, words)
     uniforms = whole(uniforms, "uniforms")
     if monotone and uniforms != 1:

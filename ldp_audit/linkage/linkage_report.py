@@ -28,10 +28,10 @@ from ldp_audit.accounting.membership_limit import (
 )
 from ldp_audit.accounting.membership_simulation import SimulatedTest, simulate
 from ldp_audit.accounting.shuffling.anonymous_counts import MOST_CLIENTS, Others, anonymous_count
-from ldp_audit.auditing.arguments import check_count
 from ldp_audit.auditing.result import plain
 from ldp_audit.linkage.attacks import attacks
 from ldp_audit.linkage.attribution import Attribution, table
+from ldp_audit.numerics import whole
 
 PLACINGS: tuple[Others, ...] = ("one end", "center")
 """The other clients' weights: for many counts, the worst and the best case for the target."""
@@ -239,7 +239,7 @@ def _check(n: int, d: int, rounds: int, trials: int, seed: int) -> None:
         ("trials", trials, 0),
         ("seed", seed, 0),
     ):
-        check_count(name, value, least)
+        whole(value, name, least)
     if d * rounds > _MOST_COUNTS:
         raise ValueError(f"d and rounds must give at most {_MOST_COUNTS:.0e} counts, got d={d!r}, rounds={rounds!r}")
 

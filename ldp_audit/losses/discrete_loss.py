@@ -41,7 +41,7 @@ from ldp_audit.losses.loss import (
     log_finite,
     log_sum,
 )
-from ldp_audit.numerics import between, instance, log1mexp, log_ratio, nonnegative, probability
+from ldp_audit.numerics import as_float, between, instance, log1mexp, log_ratio, nonnegative, probability, whole
 
 _SLACK = 1e-9
 _MASSES = 1e-12
@@ -259,12 +259,9 @@ class BinomialLoss(PairLoss):
         return True
 
     def __post_init__(self) -> None:
-        if not all(isinstance(loss, int | float) for loss in (self.high, self.low)):
+        if not -math.inf < as_float(self.low) < 0 < as_float(self.high) < math.inf:
             raise ValueError(f"low < 0 < high must be finite losses, got low={self.low!r}, high={self.high!r}")
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < 0 < self.high):
-            raise ValueError(f"low < 0 < high must be finite losses, got low={self.low!r}, high={self.high!r}")
-        if isinstance(self.times, bool) or not isinstance(self.times, int) or not 1 <= self.times <= MOST_TIMES:
-            raise ValueError(f"times must be a whole number in 1 .. 10**18, got {self.times!r}")
+        object.__setattr__(self, "times", whole(self.times, "times", 1, MOST_TIMES))
         if math.isinf(self.times * (self.high - self.low)):
             raise ValueError(f"the sum of all losses must be in the range of floats, got {self!r}")
 
@@ -298,10 +295,7 @@ class BinomialLoss(PairLoss):
             if not (0 < s < math.inf and abs(odds) < _MOST_ODDS):
                 return math.nan
             share = 1 / (1 + math.exp(-odds))
-            mean, spread = (
-                self.low + gap * share,
-                times * share * (1 - share),
-            )  # K''= spread gap**2, which may underflow
+            mean, spread = self.low + gap * share, times * share * (1 - share)  # K'' = spread gap**2 may underflow
             cumulant = log_q + s * self.low - math.log1p(-share)
             curve = math.log(s * gap) + math.log1p(s) + math.log(2 * math.pi * spread) / 2
             excess = times * (cumulant - s * mean) - curve - log_delta

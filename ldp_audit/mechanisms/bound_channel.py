@@ -144,7 +144,10 @@ class BoundChannel(Mechanism):
     def law_at(self, point: Sequence[float]) -> tuple[list[Any], list[tuple[Any, Any, Any]]]:
         """The atoms' probabilities and the pieces (lower, upper, density) at an input, in high precision."""
         x = tuple(map(mpmath.mpf, point))
-        return [p(*x) for p in self._probabilities], [tuple(f(*x) for f in piece) for piece in self._pieces]
+        return [p(*x) for p in self._probabilities], self._pieces_at(x)
+
+    def _pieces_at(self, x: Inputs) -> list[tuple[Any, Any, Any]]:
+        return [tuple(f(*x) for f in piece) for piece in self._pieces]
 
     def ends(self) -> list[tuple[Any, Any]]:
         """The range of each input, in high precision."""
@@ -292,7 +295,7 @@ class BoundChannel(Mechanism):
 
     def _overlaps(self, pair: tuple[Inputs, Inputs]) -> list[tuple[Any, Any, Any]]:
         """(density, other density, length) of overlapping pieces; the other density is 0 outside its support."""
-        first, second = (self.law_at(x)[1] for x in pair)
+        first, second = (self._pieces_at(x) for x in pair)
         found: list[tuple[Any, Any, Any]] = []
         for low, high, p in first:
             left = high - low

@@ -140,8 +140,10 @@ class FiniteChannel(Mechanism):
 
         progress: called with a line now and then.
         """
-        asked = levels(epsilon)
-        found = [self._delta_at(float(level), progress or _silent) for level in asked.flat]
+        asked, found, say = levels(epsilon), [], progress or _silent
+        for level in asked.ravel().tolist():
+            say(f"the profile at epsilon {level:g}, {len(found) + 1} of {asked.size}")
+            found.append(self._delta_at(level, say))
         return np.array(found, dtype=np.float64).reshape(asked.shape)[()]
 
     def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
@@ -433,7 +435,7 @@ class _Given:
             count = int(np.searchsorted(-second, first[place] - best + 2 * slack))
             if not count:
                 break
-            say(f"comparing input {place + 1} of {high.size} with others, by the largest bound")
+            say(f"comparing input {place + 1} of {high.size} with others, at ratio {t:.4g}")
             step = max(1, _AT_ONCE // near.shape[1])
             blocks = (low[start : min(count, start + step)] for start in range(0, count, step))
             gains = np.concatenate([np.maximum(near[row] - t * near[block], 0.0).sum(axis=1) for block in blocks])

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 import numpy as np
 import torch
 
-from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count, check_seed
 from ldp_audit.auditing.audit_program import audit
-from ldp_audit.auditing.bounds import Counts, Region
+from ldp_audit.auditing.bounds import Counts, Region, check_claim, check_confidence
 from ldp_audit.auditing.membership import most_significant, tested
 from ldp_audit.auditing.result import CONSISTENT, VIOLATED, Witness, plain
+from ldp_audit.numerics import whole
 
 if TYPE_CHECKING:
     from ldp_audit.training.datasets import Images, Table
@@ -86,7 +86,7 @@ class Canary:
     def __post_init__(self) -> None:
         if not self.promises:
             raise ValueError("promises must be one or more, got none")
-        check_count("samples", self.samples, 10)
+        whole(self.samples, "samples", 10)
 
     def deltas(self) -> tuple[float, ...]:
         """The distinct deltas of the promises, in their order."""
@@ -235,9 +235,9 @@ def audit_run(
     Raises ValueError for bad arguments, and if the data do not fit the plan.
     """
     check_confidence(confidence)
-    check_seed(seed)
+    whole(seed, "seed", 0)
     if samples is not None:
-        check_count("samples", samples, 10)
+        whole(samples, "samples", 10)
     start, say = time.perf_counter(), progress or _silent
     run = plan.start(data, seed=seed, device=device)
     canaries = _canaries(run, say)

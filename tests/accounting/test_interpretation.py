@@ -145,7 +145,7 @@ def test_at_its_own_delta_a_flat_profile_has_epsilon_zero() -> None:
 
 def test_the_sentences_of_a_pure_loss() -> None:
     assert explain(RESPONSE) == [
-        "The pure epsilon at delta = 0 is exactly 1.099 nats.",
+        "The pure epsilon at delta = 0, between any two inputs, is exactly 1.099 nats.",
         "The best attack finds out which of two neighbours the input was with a true-positive rate at most 0.5 above "
         "its false-positive rate. A guess at even odds is right with probability 75% at most, where 50% is blind "
         "chance; with 1% of false alarms, 3% at most are detected.",
@@ -177,7 +177,7 @@ def test_a_delta_that_is_only_approached_is_not_called_allowed() -> None:
 def test_assumptions_and_bounds_are_passed_on() -> None:
     words = explain(PrivacyProfile.from_points([(1.0, 1e-5)]).loss, delta=1e-5)
     assert words[-1] == "This rests on: it satisfies (1, 1e-05)."
-    assert words[0] == "The epsilon at delta = 1e-05 is at least 0 and at most 1 nats."
+    assert words[0] == "The epsilon at delta = 1e-05, between any two inputs, is at least 0 and at most 1 nats."
     assert any("1 - 2e-05, an output" in sentence for sentence in words)
 
 

@@ -19,9 +19,9 @@ from ldp_audit import workers as dask_cluster
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.test import IncompleteError, Tally, Test, count_all
-from ldp_audit.auditing.workers import Counting, runner_of
+from ldp_audit.auditing.workers import Counting
 from ldp_audit.cli import main
-from ldp_audit.workers import Cluster, Processes
+from ldp_audit.workers import Cluster, Processes, ThisProcess, pool_of
 from tests.auditing.worker_samplers import Bad, Unloadable, uniform
 
 CHUNKS, ROWS = 24, 1000
@@ -34,7 +34,7 @@ def serial() -> Tally:
 
 
 def test_the_number_of_workers_changes_nothing(serial: Tally) -> None:
-    assert count_all(TEST, Program(uniform, seed=3), runner=runner_of(3)) == serial
+    assert count_all(TEST, Program(uniform, seed=3), runner=Counting(pool_of(3))) == serial
 
 
 def test_a_shard_whose_worker_is_killed_is_counted_by_another(tmp_path: Path, serial: Tally) -> None:
@@ -78,12 +78,12 @@ def test_a_worker_that_cannot_load_the_sampler_says_why() -> None:
 
 
 def test_who_counts_is_checked() -> None:
-    assert runner_of() is None
+    assert pool_of(1, None) == ThisProcess()
     for workers in (0, -1, 1.5, True):
         with pytest.raises(ValueError, match="workers must be a whole number >= 1, got"):
-            runner_of(workers)
+            pool_of(workers, None)
     with pytest.raises(ValueError, match="workers must not be given with a scheduler"):
-        runner_of(2, "tcp://127.0.0.1:1")
+        pool_of(2, "tcp://127.0.0.1:1")
 
 
 @pytest.fixture(scope="module")

@@ -119,7 +119,8 @@ def test_a_hundred_thousand_rows_take_seconds() -> None:
     assert (far.max(axis=1) <= found).all()
     assert repr(c) == "FiniteChannel of 100000 inputs and 4 outputs"
     FiniteChannel(np.random.default_rng(0).dirichlet(np.full(9, 5.0), 50)).delta(0.1, progress=said.append)
-    assert "input 1 of" in said[0]
+    assert "epsilon 3, 3 of 3" in said[2]
+    assert "input 1 of" in said[4]
 
 
 def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any, Literal, get_args
 
 from ldp_audit.accounting.privacy_loss import adjacency_of, check_adjacency
 from ldp_audit.mechanisms import target
 from ldp_audit.mechanisms.mechanism import Adjacency
-from ldp_audit.numerics import as_float, whole
+from ldp_audit.numerics import as_float, instance, whole
 
 Unit = Literal["value", "record", "client"]
 Count = Literal["rounds", "epochs", "dimensions", "queries"]
@@ -146,7 +147,7 @@ class Step:
             raise ValueError(f"times must be a list of {_counts()}, got {self.times!r}")
         object.__setattr__(self, "times", tuple(_factor(part) for part in self.times))
         for name, kind in (("sampling", Sampling), ("shuffling", Shuffling)):
-            _instance(name, getattr(self, name), kind)
+            instance(getattr(self, name), (kind, NoneType), name, f"a {kind.__name__} or None")
         if self.shuffling and self.sampling:
             self._check_sampled_shuffling(self.sampling, self.shuffling)
         words = [part for part in self.times if isinstance(part, str)]
@@ -193,7 +194,7 @@ class Protocol:
         _text("name", self.name, empty=False)
         _text("source", self.source)
         _one_of("unit", self.unit, Unit)
-        _instance("split", self.split, Split)
+        instance(self.split, (Split, NoneType), "split", "a Split or None")
         if self.paper is not None:
             _one_of("paper", self.paper, PaperKey)
         for count in get_args(Count):
@@ -285,11 +286,6 @@ def _number(name: str, value: Any, *, low: float, high: float = math.inf, strict
 def _text(name: str, value: Any, *, empty: bool = True) -> None:
     if not isinstance(value, str) or not (empty or value.strip()):
         raise ValueError(f"{name} must be a text{'' if empty else ' that is not empty'}, got {value!r}")
-
-
-def _instance(name: str, value: Any, kind: type) -> None:
-    if value is not None and not isinstance(value, kind):
-        raise ValueError(f"{name} must be a {kind.__name__} or None, got {value!r}")
 
 
 def _one_of(name: str, value: Any, choices: Any) -> None:

@@ -78,7 +78,7 @@ def checked_timeout(timeout: float) -> float:
 
 @dataclass(frozen=True)
 class CommandSampler(NamedSampler):
-    """See `from_command`. Each process that it is sent to starts a program of its own."""
+    """See `from_command`. Each process that unpickles it starts a program of its own."""
 
     command: tuple[str, ...]
     timeout: float = 60.0
@@ -128,16 +128,16 @@ class CommandSampler(NamedSampler):
         return self._fed[0]
 
     def _answered(self, request: dict[str, Any]) -> list[str]:
-        sent, words = json_of(request), self.command
+        line, words = json_of(request), self.command
         fed = not self.takes("x")
         if not fed:
             words = [_PLACES.sub(lambda place: _argument(request[place[1]]), word) for word in words]
         process, whole = self._process() if fed else _Process(words, fed=False), False
         try:
-            lines = process.answer(f"{sent}\n".encode() if fed else b"", request["n"], self.timeout)
+            lines = process.answer(f"{line}\n".encode() if fed else b"", request["n"], self.timeout)
             whole = True
         except _FaultError as fault:
-            asked = f"; it was asked {shortened(sent)}" if fed else ""
+            asked = f"; it was asked {shortened(line)}" if fed else ""
             raise ProgramError(f"{shlex.join(words):.200}: {fault}{asked}; {process.said()}") from None
         finally:  # an interruption too leaves half an answer behind
             if not whole:
@@ -155,7 +155,8 @@ def requests(x: Any, n: int, rng: np.random.Generator, at_once: int = MOST) -> I
 
 
 def json_of(value: Any) -> str:
-    """One line of JSON: arrays and tuples as lists, sets as sorted ones. Raises ProgramError for what JSON lacks."""
+    """One line of JSON: arrays and tuples as lists, sets as sorted ones. Raises ProgramError for what JSON cannot
+    hold."""
     try:
         return json.dumps(value, default=_plain, allow_nan=False)
     except (ValueError, TypeError) as error:

@@ -20,7 +20,7 @@ def from_function(f: Callable[..., Any], *, errors: Literal["raise", "output"] =
     f: f(x, rng), where rng is a numpy.random.Generator and is either called so or is the second that f needs; or f(x).
        It returns a number, a label, None, or a vector: numbers in arrays, lists or tuples, nested or not.
     errors: what an exception is. "raise": a failure of the audit. "output": the label "error: ValueError", or
-       whichever it is: a program that fails on some inputs alone tells them apart. Not for vectors, which cannot be
+       whichever it is: a program that fails on some inputs alone shows which they are. Not for vectors, which cannot be
        mixed with labels.
 
     f(x) draws its randomness where it likes: numpy's, Python's, numba's and torch's shared generators are seeded from
@@ -61,7 +61,7 @@ def how_it_takes_rng(f: Callable[..., Any]) -> Literal["position", "keyword", "n
     """By its parameters; ValueError for what is no function of one value."""
     try:
         parameters = inspect.signature(f).parameters.values()
-    except (TypeError, ValueError):  # some built-in functions tell nothing
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return "none"
     placed = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     needed = [p for p in placed if p.default is p.empty]

@@ -20,8 +20,8 @@ from ldp_audit.auditing.adapters.multi_freq_ldpy_client import from_multi_freq_l
 from ldp_audit.auditing.adapters.opendp_measurement import from_opendp
 from ldp_audit.auditing.adapters.torch_callable import from_torch, takes_generator
 from ldp_audit.auditing.adapters.url import from_url
-from ldp_audit.auditing.arguments import check_count
 from ldp_audit.auditing.program import Sampler
+from ldp_audit.numerics import whole
 
 _OF_LIBRARY: dict[str, Callable[..., Sampler]] = {
     "opendp": from_opendp,
@@ -110,7 +110,7 @@ def from_factory(make: Callable[..., Any], *, reports: int = 1) -> AdaptedSample
             f"fresh must be a class or function that makes a client, alone or from rng; {make!r:.200} {how}"
         )
     takes_rng = "rng" in inspect.signature(make).parameters
-    check_count("reports", reports, 1)
+    whole(reports, "reports", 1)
     return AdaptedSampler(partial(_draw_fresh, make, reports, takes_rng=takes_rng), repeatable=takes_rng)
 
 

@@ -83,9 +83,9 @@ class UrlSampler(NamedSampler):
         """See `NamedSampler`."""
 
     def _answered(self, opener: OpenerDirector, request: dict[str, Any]) -> list[Any]:
-        sent, body = json_of(request), b""
+        question, body = json_of(request), b""
         try:
-            body = self._body(opener, sent.encode())
+            body = self._body(opener, question.encode())
             found = json.loads(body)
             fault = None if isinstance(found, list) else "is no array"
             if fault is None and len(found) != request["n"]:
@@ -97,13 +97,13 @@ class UrlSampler(NamedSampler):
             found, fault = [], f"is no JSON ({error})"
         if fault is not None:
             got = f"; it answered {shortened(repr(body.decode(errors='backslashreplace')))}" if body else ""
-            raise ProgramError(f"{self.url:.200}: the answer {fault}; it was asked {shortened(sent)}{got}")
+            raise ProgramError(f"{self.url:.200}: the answer {fault}; it was asked {shortened(question)}{got}")
         return found
 
-    def _body(self, opener: OpenerDirector, sent: bytes) -> bytes:
+    def _body(self, opener: OpenerDirector, question: bytes) -> bytes:
         """The answer's body. The timeout is of every wait for data, and of the whole."""
         deadline = time.monotonic() + self.timeout
-        request = Request(self.url, sent, {"Content-Type": "application/json"}, method="POST")  # noqa: S310
+        request = Request(self.url, question, {"Content-Type": "application/json"}, method="POST")  # noqa: S310
         body = bytearray()
         with opener.open(request, timeout=self.timeout) as answer:
             while chunk := answer.read1(2**16):

@@ -10,7 +10,7 @@ from typing import Any
 from ldp_audit.auditing.scores.additive import Additive
 from ldp_audit.auditing.scores.coordinate import Coordinate
 from ldp_audit.auditing.scores.equals import Equals
-from ldp_audit.auditing.scores.floating_point import Grain, ZeroSign
+from ldp_audit.auditing.scores.floating_point import UnitInLastPlace, ZeroSign
 from ldp_audit.auditing.scores.law_score import LawScore
 from ldp_audit.auditing.scores.linear import Linear
 from ldp_audit.auditing.scores.pattern import Pattern
@@ -28,7 +28,7 @@ KINDS: tuple[type[Score], ...] = (
     Linear,
     Residuals,
     Trees,
-    Grain,
+    UnitInLastPlace,
     ZeroSign,
     LawScore,
 )
@@ -37,7 +37,7 @@ KINDS: tuple[type[Score], ...] = (
 LEARNERS = (Coordinate.learn, Additive.learn, Pattern.learn, Summary.learn, Linear.learn, Residuals.learn, Trees.learn)
 """What is tried on vectors, in this order."""
 
-NUMBER_LEARNERS = (Grain.learn, ZeroSign.learn)
+NUMBER_LEARNERS = (UnitInLastPlace.learn, ZeroSign.learn)
 """What is tried on single numbers where `floating_point` is asked for, beside the numbers themselves."""
 
 

@@ -1,10 +1,10 @@
 """A sum over coordinates of a table each: the likelihood ratio itself where coordinates are independent.
 
-For product laws log P(y)/Q(y) = sum_j log P_j(y_j)/Q_j(y_j). Each coordinate is cut into cells, whose log ratios are
-counted (`learning`). Four kinds of tables are proposed: what is significant by itself, coordinate by coordinate;
-everything, shrunk by how much of it is noise (James and Stein 1961); one table that all coordinates share, up to its
-direction, for noise that is independent and alike, where a single coordinate shows little; and, where coordinates are
-correlated, all tables fitted together (a logistic regression on cells, table by table).
+For product distributions log P(y)/Q(y) = sum_j log P_j(y_j)/Q_j(y_j). Each coordinate is cut into cells, whose log
+ratios are counted (`learning`). Four kinds of tables are proposed: what is significant by itself, coordinate by
+coordinate; everything, shrunk by how much of it is noise (James and Stein 1961); one table that all coordinates share,
+up to its direction, for noise that is independent and alike, where a single coordinate shows little; and, where
+coordinates are correlated, all tables fitted together (a logistic regression on cells, table by table).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Scores of a number's representation: its unit in the last place, and the sign of zeros.
 
-Floating-point addition leaks the summand through low-order bits. The double y = m 2**e with odd m has the grain e.
-Noise near 0 is finer than noise near 1, so that 0 + noise and 1 + noise, near 0, end in bits of different places
-(Mironov, CCS 2012). Noise on a grid has no such trace.
+Floating-point addition leaks the summand through low-order bits. The last bit that is set of the double y = m 2**e, m
+odd, is worth 2**e. Noise near 0 is finer than noise near 1, so that 0 + noise and 1 + noise, near 0, end in bits of
+different places (Mironov, CCS 2012). Noise on a grid has no such trace.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ import numpy as np
 
 _DIGITS = 53
 _COARSE = 1024.0
-"""The grain of 0 and of infinities: coarser than that of any other double."""
+"""e for 0 and for infinities: greater than that of any other double."""
 
 
 @dataclass(frozen=True)
-class Grain:
+class UnitInLastPlace:
     """log2 of the unit of a number's last bit that is set."""
 
     KIND: ClassVar[str] = "grain"
 
     @staticmethod
-    def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[Grain]:  # noqa: ARG004
+    def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[UnitInLastPlace]:  # noqa: ARG004
         """One proposal, where the numbers do not all lie on a grid coarser than 2**-44 of their size."""
         sample = np.concatenate([first[:500], second[:500]])
         sample = sample[np.isfinite(sample) & (sample != 0)]
-        fine = np.frexp(sample)[1] - Grain().of(sample) > 44
-        return [Grain()] if np.count_nonzero(fine) > len(sample) // 20 and len(sample) > 0 else []
+        fine = np.frexp(sample)[1] - UnitInLastPlace().of(sample) > 44
+        return [UnitInLastPlace()] if np.count_nonzero(fine) > len(sample) // 20 and len(sample) > 0 else []
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
         """See `Score`."""
@@ -61,7 +61,7 @@ class ZeroSign:
 
     @staticmethod
     def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[ZeroSign]:  # noqa: ARG004
-        """One proposal, where a -0.0 was seen: without one, zeros have nothing to tell by their signs."""
+        """One proposal, where a -0.0 was seen: without one, the signs of zeros hold no information."""
         return [ZeroSign()] if any(np.any(ZeroSign().of(numbers) < 0) for numbers in (first, second)) else []
 
     def of(self, numbers: np.ndarray) -> np.ndarray:

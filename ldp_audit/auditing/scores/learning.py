@@ -1,13 +1,14 @@
 """What learned scores share: cells of a coordinate, tables of log-likelihood ratios, a test for interactions.
 
-Do coordinates tell more together than one by one (`interactions`)? A quick test, so that costly scores are learned only
-where they can help. On one half of the rows, a logistic regression on the cells of single coordinates is fitted; on the
-other half its residuals (input minus prediction) are summed over each pair of cells. Where single coordinates tell
-everything, each sum is close to normal with the variance that the prediction states (Rao's score test, 1948).
+Do coordinates interact, that is, is their joint information more than the sum of theirs (`interactions`)? A quick test,
+so that costly scores are learned only where they can help. On one half of the rows, a logistic regression on the cells
+of single coordinates is fitted; on the other half its residuals (input minus prediction) are summed over each pair of
+cells. Where coordinates do not interact, each sum is close to normal with the variance that the prediction states
+(Rao's score test, 1948).
 
-Tables of log-likelihood ratios have no more levels than the counts can tell apart (`clustered`). For cell counts x_i of
-one input and y_i of the other, two neighbouring cells are told apart by the likelihood-ratio statistic G^2 of their 2 x
-2 table (Wilks 1938: about chi-squared with one degree of freedom if their ratios are equal). The least distinct
+Tables of log-likelihood ratios have no more levels than the counts can distinguish (`clustered`). For cell counts x_i
+of one input and y_i of the other, two neighbouring cells are compared by the likelihood-ratio statistic G^2 of their
+2 x 2 table (Wilks 1938: about chi-squared with one degree of freedom if their ratios are equal). The least distinct
 neighbours are joined until all are distinct; what is left has weight log((x + 1/2) / (y + 1/2)).
 
 One coordinate is cut into cells for a table: its repeated values alone, what is left at quantiles (`cuts`). Edges e_0 <
@@ -35,7 +36,7 @@ _MOST_INDICATORS = 400
 _STEPS = 8
 _FALSE_ALARM = 1e-3
 _CORRELATED = 0.1
-_TAILS = (2**-7, 2**-10)  # quantiles near both ends, where a table may hold a rare and telling event
+_TAILS = (2**-7, 2**-10)  # quantiles near both ends, where a table may hold a rare event of high ratio
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,8 @@ class Interactions:
         """Whether any pair shows an interaction."""
         return bool(np.max(self.strength, initial=0.0) > self.needed)
 
-    def telling(self, most: int) -> list[int]:
-        """The coordinates that tell anything, alone or in a pair, the strongest first, at most so many."""
+    def informative(self, most: int) -> list[int]:
+        """The coordinates with a significant deviation, alone or in a pair, the strongest first, at most so many."""
         best = np.maximum(self.strength, self.alone)
         order = np.argsort(-best, kind="stable")[:most]
         return [int(place) for place in order if best[place] > self.needed]
@@ -318,7 +319,7 @@ def correlations(spread: np.ndarray) -> np.ndarray:
 
 
 def noise(n: int, m: int) -> float:
-    """A distance that two samples of one law exceed with probability about 0.01 or less."""
+    """A distance that two samples of one distribution exceed with probability about 0.01 or less."""
     return 1.63 * math.sqrt(1 / n + 1 / m)
 
 

@@ -2,7 +2,7 @@
 
 Each coordinate is cut into cells, repeated values alone; the row of cell numbers is the pattern. A table
 holds the patterns seen, by ascending likelihood ratio; the score is the pattern's place in it, or -1. Where whole rows
-are too many, the coordinates that tell most, alone or in
+are too many, the most informative coordinates, alone or in
 pairs, make a shorter row.
 """
 
@@ -21,7 +21,7 @@ from ldp_audit.auditing.scores.score import read_edges, read_list, read_place, w
 _BINS = (16, 6, 2)  # cells of a coordinate, tried in this order
 _CUT_ROWS = 5000  # of each input; fewer of long vectors
 _CUT_VALUES = 2**19
-_MOST_TELLING = 24  # coordinates of a shorter row
+_MOST_INFORMATIVE = 24  # coordinates of a shorter row
 _MOST_PATTERNS = 1024
 _MOST_CODES = 32_768  # patterns times coordinates: what an event may take in JSON
 _OFTEN = 10  # a pattern is seen well if it was seen so often
@@ -42,7 +42,7 @@ class Pattern:
 
     @staticmethod
     def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[Pattern]:  # noqa: ARG004
-        """Whole rows, and rows of the coordinates that tell most; either where few patterns carry the mass."""
+        """Whole rows, and rows of the most informative coordinates; either where few patterns carry the mass."""
         rows = max(200, min(_CUT_ROWS, _CUT_VALUES // first.shape[1]))
         both = np.concatenate([first[:rows], second[:rows]])
         found = []
@@ -53,14 +53,15 @@ class Pattern:
                 found.append(_table(first, second, places, edges))
                 break
         edges = [cuts(both[:, place], _BINS[1]) for place in range(both.shape[1])]
-        telling = _shorter(both, interactions(first, second).telling(_MOST_TELLING), edges)
-        if len(telling) > 1 and (not found or set(telling) != set(found[0].places)):
-            found.append(_table(first, second, telling, edges))
+        informative = _shorter(both, interactions(first, second).informative(_MOST_INFORMATIVE), edges)
+        if len(informative) > 1 and (not found or set(informative) != set(found[0].places)):
+            found.append(_table(first, second, informative, edges))
         return [pattern for pattern in found if len(pattern.rows) > 1]
 
     @staticmethod
     def suffices(first: np.ndarray, second: np.ndarray, places: list[int]) -> bool:
-        """Whether these coordinates have so few values that a table of patterns knows all that they tell together."""
+        """Whether these coordinates have so few values that a table of patterns holds all of their joint
+        information."""
         both = np.concatenate([first[:_CUT_ROWS, places], second[:_CUT_ROWS, places]])
         if any(len(np.unique(column)) > _BINS[1] for column in both.T):
             return False
@@ -144,14 +145,14 @@ def _carried(keys: np.ndarray) -> bool:
     return len(times) > 1 and times[times >= min(_OFTEN, len(keys) // 20)].sum() >= _MASS * len(keys)
 
 
-def _shorter(both: np.ndarray, telling: list[int], edges: list[np.ndarray]) -> list[int]:
-    """The first of the telling coordinates, as many as leave the mass to patterns that are seen well."""
+def _shorter(both: np.ndarray, informative: list[int], edges: list[np.ndarray]) -> list[int]:
+    """The first of the informative coordinates, as many as leave the mass to patterns that are seen well."""
     keys = np.zeros(len(both), dtype=np.uint64)
-    for taken, (multiplier, place) in enumerate(zip(_multipliers(), telling, strict=False)):
+    for taken, (multiplier, place) in enumerate(zip(_multipliers(), informative, strict=False)):
         keys = keys + codes(both[:, place], edges[place]).astype(np.uint64) * multiplier
         if not _carried(keys):
-            return telling[:taken]
-    return telling
+            return informative[:taken]
+    return informative
 
 
 def _table(first: np.ndarray, second: np.ndarray, places: list[int], edges: list[np.ndarray]) -> Pattern:

@@ -1,4 +1,4 @@
-"""Boosted small trees, for coordinates that tell more together than one by one (scikit-learn's, kept as plain lists).
+"""Boosted small trees, for coordinates that interact (scikit-learn's, kept as plain lists).
 
 A tree asks up to three questions y[place] < threshold; the score is the sum of the answers' values. They are learned on
 cell numbers, so that huge and infinite values need no care and a threshold is a number that was seen; and
@@ -40,11 +40,11 @@ class Trees:
 
     @staticmethod
     def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[Trees]:
-        """One; none where single coordinates tell everything, or a table of patterns does (pattern.py)."""
+        """One; none where coordinates do not interact, or a table of patterns does (pattern.py)."""
         seen = interactions(first, second)
         if not seen.found:
             return []
-        places = seen.telling(_MOST_PLACES)
+        places = seen.informative(_MOST_PLACES)
         if Pattern.suffices(first, second, places):
             return []
         rows = np.concatenate([first[:_ROWS], second[:_ROWS]])[:, places]

@@ -14,7 +14,7 @@ from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.scores import LEARNERS, NUMBER_LEARNERS, Score
 from ldp_audit.auditing.scores.additive import Additive
 from ldp_audit.auditing.scores.coordinate import Coordinate
-from ldp_audit.auditing.scores.floating_point import Grain, ZeroSign
+from ldp_audit.auditing.scores.floating_point import UnitInLastPlace, ZeroSign
 from ldp_audit.auditing.scores.linear import Linear
 from ldp_audit.auditing.scores.pattern import Pattern
 from ldp_audit.auditing.scores.residuals import Residuals
@@ -64,7 +64,7 @@ CASES: list[tuple[type[Score], Program]] = [
     (Linear, nearly_alike_together),
     (Residuals, running_sums),
     (Trees, index_and_value),
-    (Grain, float_noise),
+    (UnitInLastPlace, float_noise),
     (ZeroSign, signed_zeros),
 ]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ldp_audit import audit
 from ldp_audit.auditing.scores import score_from_dict
-from ldp_audit.auditing.scores.floating_point import Grain
+from ldp_audit.auditing.scores.floating_point import UnitInLastPlace
 from ldp_audit.mechanisms import Laplace
 from tests.together import together
 
@@ -16,11 +16,11 @@ from tests.together import together
     [(1.0, 0), (-3.0, 0), (0.75, -2), (6.0, 1), (1 + 2**-52, -52), (2.0**-1074, -1074), (2.0**1023, 1023)],
 )
 def test_the_grain_is_the_exponent_of_the_last_bit(number: float, grain: int) -> None:
-    assert Grain().of(np.array([number])).tolist() == [grain]
+    assert UnitInLastPlace().of(np.array([number])).tolist() == [grain]
 
 
 def test_zero_and_infinity_are_coarser_than_every_number() -> None:
-    grains = Grain().of(np.array([0.0, math.inf, -math.inf, 2.0**1023]))
+    grains = UnitInLastPlace().of(np.array([0.0, math.inf, -math.inf, 2.0**1023]))
     assert grains[:3].tolist() == [1024.0] * 3
     assert grains[3] < 1024
 
@@ -28,13 +28,13 @@ def test_zero_and_infinity_are_coarser_than_every_number() -> None:
 def test_it_is_proposed_where_numbers_are_fine_and_not_on_a_grid() -> None:
     rng = np.random.default_rng(0)
     fine, coarse = rng.laplace(size=1000), np.round(rng.laplace(size=1000) * 2**20) / 2**20
-    assert Grain.learn(fine, fine, rng) == [Grain()]
-    assert Grain.learn(coarse, coarse, rng) == []
-    assert Grain.learn(np.zeros(10), np.zeros(10), rng) == []
+    assert UnitInLastPlace.learn(fine, fine, rng) == [UnitInLastPlace()]
+    assert UnitInLastPlace.learn(coarse, coarse, rng) == []
+    assert UnitInLastPlace.learn(np.zeros(10), np.zeros(10), rng) == []
 
 
 def test_it_is_the_same_after_json() -> None:
-    assert score_from_dict(Grain().to_dict()) == Grain()
+    assert score_from_dict(UnitInLastPlace().to_dict()) == UnitInLastPlace()
 
 
 def test_floating_point_noise_is_betrayed_and_a_grid_is_not() -> None:
