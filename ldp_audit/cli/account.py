@@ -45,6 +45,6 @@ def run(options: argparse.Namespace) -> int:
         report = account(protocol, delta=options.delta, width=options.width, progress=progress)
     finally:
         progress.end()
+    write_json(options, report.to_dict())  # first: whoever reads what is printed may close the pipe
     print(report.describe())
-    write_json(options, report.to_dict())
     return 0

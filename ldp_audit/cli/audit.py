@@ -131,10 +131,10 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"{error}{_saved_counts(options, partial)}") from error
     finally:
         progress.end()
+    write_json(options, result.to_dict())
     print(result.describe())
     if result.verdict == "not refuted":
         print("no proof that the claim holds: what was run did not refute it")
-    write_json(options, result.to_dict())
     return 1 if result.violated else 3 if result.verdict == "inconclusive" else 0
 
 

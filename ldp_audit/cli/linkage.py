@@ -45,6 +45,6 @@ def run(options: argparse.Namespace) -> int:
         )
     finally:
         progress.end()
-    print(report.describe())
     write_json(options, report.to_dict())
+    print(report.describe())
     return 0

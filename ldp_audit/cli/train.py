@@ -50,9 +50,9 @@ def run(options: argparse.Namespace) -> int:
     if options.resume and options.out is None:
         raise ValueError("--resume needs --out, the folder to go on with")
     document = _experiment(options, plan)
+    write_json(options, document)
     print(_tables(document))
     _written(options, document)
-    write_json(options, document)
     return 1 if any(one["verdict"] == "violated" for one in document["audit"] or ()) else 0
 
 
