@@ -27,7 +27,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-_MOST = 5000  # most objects that are searched
+_MOST, _MOST_OF_ONE = 5000, 500  # most objects that are searched, and of one container, so that none hides the others
+_LIBRARIES = ("ldp_audit", "numpy", "torch")  # whose functions hold no generators but those that are checked anyway
 _SKIPPED = (str, bytes, bool, int, float, complex, type(None), np.ndarray, np.generic, type)
 
 
@@ -139,11 +140,11 @@ def _members(one: Any) -> Iterator[Any]:
     elif isinstance(one, partial):
         yield from (one.func, *one.args, *one.keywords.values())
     elif type(one).__module__ == "functools":  # contents of a cache
-        yield from gc.get_referents(one)
+        yield from gc.get_referents(one)[:_MOST_OF_ONE]
     elif isinstance(one, dict):
-        yield from list(one.values())[:_MOST]
+        yield from list(one.values())[:_MOST_OF_ONE]
     elif isinstance(one, list | tuple | set | frozenset):
-        yield from list(one)[:_MOST]
+        yield from list(one)[:_MOST_OF_ONE]
     elif not isinstance(one, ModuleType | CodeType) and not _is_generator(one):
         yield from list(getattr(one, "__dict__", {}).values())
         for kind in type(one).__mro__:
@@ -155,8 +156,9 @@ def _members(one: Any) -> Iterator[Any]:
 
 
 def _of_function(function: FunctionType) -> Iterator[Any]:
-    """The objects that its code names in its module, or in a module that it names, and in its closure and defaults."""
-    names = set(_names(function.__code__))
+    """The objects of its closure and defaults, and, unless it is a library's, those that its code names in modules."""
+    library = (function.__module__ or "").partition(".")[0] in _LIBRARIES
+    names = set() if library else set(_names(function.__code__))
     for name in names & function.__globals__.keys():
         value = function.__globals__[name]
         if isinstance(value, ModuleType):

@@ -108,6 +108,16 @@ def test_rare_randomness_from_elsewhere_is_noticed_and_never_holds(program: Any,
     assert reason in result.assumptions[0]
 
 
+def test_a_large_container_hides_no_generator() -> None:
+    """Catches an exact verdict where the search for generators ended among other objects."""
+    held = [[[one] for one in range(50_000)], lambda n: OWN.random(n)]
+
+    def program(x: int, n: int, rng: Generator) -> np.ndarray:
+        return np.where((held[1](n) < RARE) & (x == 1), 7, rng.integers(0, 4, n))
+
+    assert implementation_of(program, (0, 1), claimed_epsilon=1.0, samples=200).verdict == "not refuted"
+
+
 @pytest.mark.parametrize(
     ("program", "inputs", "epsilon"),
     [
