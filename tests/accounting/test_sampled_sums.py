@@ -40,7 +40,12 @@ def test_finitely_many_losses_enclose_a_sum_closely(mechanism: Any, times: int) 
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "times"), [(RandomizedResponse(1.0, k=3), 10**4), (TwoPoint(1.0), 10**6), (Laplace(1.0), 10**6)]
+    ("mechanism", "times"),
+    [
+        (RandomizedResponse(1.0, k=3), 10**4),
+        (TwoPoint(1.0), 10**6),
+        pytest.param(Laplace(1.0), 10**6, marks=pytest.mark.slow),
+    ],
 )
 def test_sampled_sums_compose(mechanism: Any, times: int) -> None:
     """Would catch an overflow, and masses that do not add up to 1."""

@@ -126,7 +126,13 @@ def test_a_list_of_losses_is_its_own_hull() -> None:
         assert dominated_atoms(law).log_delta_bounds(level) == pytest.approx(law.log_delta_bounds(level), rel=1e-12)
 
 
-@pytest.mark.parametrize("how", [{"rate": 0.05}, {"kind": "without", "n": 20, "k": 1, "adjacency": "replace"}])
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param({"rate": 0.05}, marks=pytest.mark.slow),
+        {"kind": "without", "n": 20, "k": 1, "adjacency": "replace"},
+    ],
+)
 def test_rounds_of_a_sampled_step_of_several_noises_have_a_lower_bound(how: dict[str, Any]) -> None:
     """Would catch a lower bound of 0. Less noise in all would spend more, and one of the noises by itself less."""
     noises = Gaussian(3.0, replaced=1.0), Laplace(4.0, replaced=1.0)

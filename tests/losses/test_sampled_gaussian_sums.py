@@ -79,7 +79,7 @@ def test_epsilon_of_few_and_of_many_steps_is_known_and_lies_between_simple_bound
     assert low <= compose([(Gaussian(sigma=sigma), times)]).epsilon(delta)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(
     rate=st.floats(-8, -0.1).map(lambda power: 10**power),
     sigma=st.floats(-1.5, 3).map(lambda power: 10**power),
