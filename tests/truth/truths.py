@@ -243,8 +243,11 @@ class Replaced(Divergence):
         if self.rate == 1:
             return self.whole.at(gamma)
         low, high = arb(-2000), arb(2000) + self.first
-        if self.rate == 0 or not self._gain(self._density, high, gamma) > 0:
+        if self.rate == 0:
             return ZERO
+        if not self._gain(self._density, high, gamma) > 0:  # of Laplace noise nowhere; of normal noise farther out
+            beyond = (1 - self.rate) * self._tail(high) + self.rate * self._tail(high - self.first)
+            return ZERO.union(beyond) if isinstance(self.whole, Normal) else ZERO
         for _ in range(_BISECTIONS):
             middle = ((low + high) / 2).mid()
             low, high = (low, middle) if self._gain(self._density, middle, gamma) > 0 else (middle, high)
