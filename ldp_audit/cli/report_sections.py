@@ -41,8 +41,9 @@ def mechanisms(say: Say) -> list[dict[str, Any]]:
     found = []
     for entry in ENTRIES:
         say(f"mechanisms: {entry.name}")
-        summary = summarise(entry.mechanism())
-        figure = {**profile_figure(entry.mechanism()).to_dict(), "name": f"mechanism-{entry.name}"}
+        mechanism = entry.mechanism()
+        summary = summarise(mechanism)
+        figure = {**profile_figure(mechanism).to_dict(), "name": f"mechanism-{entry.name}"}
         words = {
             "name": entry.name,
             "example": entry.example.target,
@@ -88,6 +89,7 @@ def solve(paper: Any, record: dict[str, Any]) -> None:
     """
     from sympy import latex
 
+    from ldp_audit.accounting.converted import plain
     from ldp_audit.accounting.exact_summary import profile_figure
     from ldp_audit.mechanisms.channel import SymbolicChannel
 
@@ -101,7 +103,7 @@ def solve(paper: Any, record: dict[str, Any]) -> None:
             one["at"] = [
                 {
                     "epsilon": level,
-                    "exact_epsilon": _plain_number(at.exact_epsilon()),
+                    "exact_epsilon": plain(at.exact_epsilon()),
                     "worst_pair": [list(x) if isinstance(x, tuple) else x for x in at.worst_pair()],
                 }
                 for level, at in bound
@@ -158,6 +160,7 @@ def _of_the_law(program: Any, epsilon: float) -> float:
 
 def audits(say: Say) -> list[dict[str, Any]]:
     """The audits of `AUDITED`."""
+    from ldp_audit.accounting.converted import plain
     from ldp_audit.auditing import audit
     from ldp_audit.auditing.adapters.target_sampler import TargetSampler
 
@@ -168,13 +171,9 @@ def audits(say: Say) -> list[dict[str, Any]]:
         sampler.prepare()
         pair = inputs or sampler.loaded.worst_pair()
         result = audit(sampler, pair, 1.0, samples=_SAMPLES, floating_point=inputs is not None)
-        truth = None if inputs else _plain_number(sampler.loaded.exact_epsilon())
+        truth = None if inputs else plain(sampler.loaded.exact_epsilon())
         found.append({"target": target, "about": about, "exact_epsilon": truth, **result.to_dict()})
     return found
-
-
-def _plain_number(value: float) -> float | str:
-    return float(value) if math.isfinite(value) else "inf"
 
 
 def audits_read(paths: Sequence[Path]) -> list[dict[str, Any]]:

@@ -48,6 +48,12 @@ def build(
     }
 
 
+def is_own(report: dict[str, Any]) -> bool:
+    """Whether it is about things of the reader's own, rather than the shipped ones."""
+    made = report.get("made")  # by `ldp-audit report` alone
+    return bool(made and made["own"])
+
+
 def of_paper(report: dict[str, Any], key: str) -> dict[str, Any]:
     """The part of a report on one paper, as a report."""
     claims = [claim for claim in report["claims"] if claim["paper"] == key]

@@ -92,8 +92,7 @@ def _page(made: Environment, template: str, report: dict[str, Any], path: str, t
 
 
 def _section(made: Environment, report: dict[str, Any], section: Section) -> str:
-    own = (report.get("made") or {}).get("own")
-    papers = report["papers"] if section.key == "index" and not own else []
+    papers = report["papers"] if section.key == "index" and not document.is_own(report) else []
     more = {"section": section, "papers": papers, "paper_pages": paper_pages(report["papers"])}
     return _page(made, "section.html.j2", report, f"{section.key}.html", section.title, **more)
 

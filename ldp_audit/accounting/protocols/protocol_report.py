@@ -148,11 +148,13 @@ def rounds_figure(report: ProtocolReport, name: str, *, width: float) -> Figure 
     protocol = report.protocol
     if protocol.rounds == 1 or math.isinf(report.total("exact").epsilon):
         return None
-    steps = tuple(replace(step, shuffling=None) for step in protocol.steps)
+    named = replace(protocol, steps=tuple(replace(step, shuffling=None) for step in protocol.steps))
+    losses = step_losses(named)  # of one use, whatever the rounds
     rounds = sorted({round(1 + (protocol.rounds - 1) * share / (_POINTS - 1)) for share in range(_POINTS)})
-    found = [account(replace(protocol, steps=steps, rounds=one), delta=report.delta, width=width) for one in rounds]
-    finite = [key for key in (one.key for one in found[-1].totals) if math.isfinite(found[-1].total(key).epsilon)]
-    series = [Series(key, rounds, [one.total(key).epsilon for one in found]) for key in finite]
+    ledgers = [Ledger(replace(named, rounds=one), losses, report.delta, width) for one in rounds]
+    found = [{one.key: one.epsilon for one in totals(ledger)} for ledger in ledgers]
+    finite = [key for key, epsilon in found[-1].items() if math.isfinite(epsilon)]
+    series = [Series(key, rounds, [one[key] for one in found]) for key in finite]
     places = {"one round": 1, "everything": protocol.rounds}
     shuffled = {places[one.name]: one.shuffled[1] for one in report.scopes if one.name in places and one.shuffled}
     if shuffled:

