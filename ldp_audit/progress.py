@@ -21,7 +21,7 @@ class Progress:
         now = time.perf_counter()
         if self.quiet or now < self.next:
             return
-        live = sys.stderr.isatty() or "ipykernel" in sys.modules
+        live = sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel")
         if live:  # a line that breaks could not be written over
             text = text[: shutil.get_terminal_size().columns - 1]
         sys.stderr.write("\r" + text.ljust(self.shown) if live else text + "\n")
