@@ -6,6 +6,7 @@ import io
 import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import torch
 
 from ldp_audit.training import pipeline
 from ldp_audit.training.datasets import Images, Table
+from ldp_audit.training.runs import read, train
 from tests.together import together
 from tests.training.fedmd_nfdp import small as fedmd
 from tests.training.fedsel import tiny as fedsel
@@ -81,6 +83,51 @@ def test_a_restored_run_is_an_uninterrupted_one(name: str, settings: dict[str, A
     second.restore(kept)
     assert advanced(second, middle + 1, whole.rounds) == records[middle:]
     assert same(second.state(), whole.state())
+
+
+MORE: dict[str, dict[str, Any]] = {"ldp-fl": {"rounds": 2}, "fedsel": {"rounds": 4}, "fedmd-nfdp": {"rounds": 2}}
+"""Fewer rounds than START has."""
+
+
+def trained(name: str, keep: Path | None = None, every: int = 1, **settings: Any) -> Any:
+    plan, data = START[name]
+    heard: list[float] = []
+    how: dict[str, Any] = {"seed": 7, "device": CPU, "keep": keep, "evaluate_every": every}
+    record = train(name, plan(**settings), data, **how, progress=lambda done, *_: heard.append(done))
+    return record, heard
+
+
+@pytest.mark.parametrize("period", [1, 5])
+@every
+def test_an_extended_run_is_one_that_had_all_rounds_from_the_start(name: str, period: int, tmp_path: Path) -> None:
+    """Would catch what a last round alone has or leaves, and rounds that depend on how many there are."""
+    short, long = tmp_path / f"{name}.state", tmp_path / f"whole-{name}.state"
+    first, _ = trained(name, short, period, **MORE[name])
+    extended, heard = trained(name, short, period)
+    whole, _ = trained(name, long, period)
+    assert len(first["rounds"]) < len(whole["rounds"])
+    assert heard[1] == len(first["rounds"])
+    assert extended["rounds"] == whole["rounds"]
+    assert same(read(short)["state"], read(long)["state"])
+
+
+def test_a_run_whose_noise_is_made_for_all_rounds_is_not_extended(tmp_path: Path) -> None:
+    trained("fedmd-nfdp", tmp_path / "one.state", method="ldp", rounds=2)
+    with pytest.raises(ValueError, match=r"is of another run: settings\.rounds was 2 and is 3"):
+        trained("fedmd-nfdp", tmp_path / "one.state", method="ldp", rounds=3)
+
+
+@every
+def test_the_model_is_evaluated_every_so_many_rounds_and_after_the_last(name: str) -> None:
+    """Would catch an evaluation that changes what is trained."""
+    (rare, _), (usual, heard) = trained(name, every=2), trained(name)
+    last = len(usual["rounds"])
+    for number, (one, other) in enumerate(zip(rare["rounds"], usual["rounds"], strict=True), 1):
+        assert ("accuracy" in one) == (number % 2 == 0 or number == last)
+        assert one.items() <= other.items()
+    assert all("accuracy" in one for one in usual["rounds"])
+    within = [done for done in heard if done % 1]
+    assert name == "fedsel" or {int(done) for done in within} == set(range(last)), "a round says how far it is"
 
 
 @every

@@ -254,6 +254,10 @@ class FedMd(FedMdSettings):
 
     embedded: ClassVar[str] = "digits"
 
+    def why_not_extended(self) -> str | None:
+        """See `pipeline.Extendable`."""
+        return "the noise of method ldp is made for the budget of all rounds" if self.method == "ldp" else None
+
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedMdRun:
         """A run before its first round. Raises ValueError if the data do not fit the plan."""
         from ldp_audit.training.fedmd_nfdp.run import FedMdRun  # imports torch, which a plan does without

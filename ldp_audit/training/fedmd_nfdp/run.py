@@ -27,10 +27,11 @@ from ldp_audit.training.fedmd_nfdp import canaries, distillation, spending
 from ldp_audit.training.fedmd_nfdp.networks import Party, network, sampled
 from ldp_audit.training.fedmd_nfdp.public_split import Holdings, holdings
 from ldp_audit.training.fedmd_nfdp.settings import FedMdSettings, names_of
+from ldp_audit.training.pipeline import Paced
 from ldp_audit.training.streams import Streams
 
 
-class FedMdRun:
+class FedMdRun(Paced):
     """One run; see `pipeline.Run`. Round 1's record includes the training before it.
 
     Records: "accuracy", mean over the parties, and "by_party", on all test images of private classes; "digested", the
@@ -38,8 +39,10 @@ class FedMdRun:
     Raises ValueError if the data do not fit the plan.
     """
 
+    EVALUATION = ("accuracy", "by_party", "digested")
+
     def __init__(self, plan: FedMdSettings, data: Images, *, seed: int, device: torch.device) -> None:
-        self.rounds = plan.rounds
+        self.rounds, self._trainings = plan.rounds, 0
         self.plan, self.data, self.device, self.streams = plan, data, device, Streams(seed)
         held = holdings(data, plan, self.streams.numpy("parties"))
         self.records = min(len(share) for share in held.private)
@@ -58,12 +61,13 @@ class FedMdRun:
 
     def advance(self, number: int) -> dict[str, Any]:
         """Train round `number`; see `pipeline.Run`."""
+        self._trainings = 0
         record = self._before_the_first() if number == 1 else {}
         if self.plan.communicates:
             record |= self._collaborate(number)
         for party in self.parties:
             self._revisit(party, number, self.plan.revisit_epochs)
-        return self._accuracies() | record
+        return (self._accuracies() if self.evaluates(number) else {}) | record
 
     def state(self) -> dict[str, Any]:
         """The networks' weights; samples and splits follow from the seed."""
@@ -165,7 +169,7 @@ class FedMdRun:
         for party in self.parties:
             loss = distillation.digest_loss(plan.scores)
             self._train(party, images, consensus, loss, "digest", number, plan.digest_epochs)
-        return record | {"digested": self._accuracies()["accuracy"]}
+        return record | ({"digested": self._accuracies()["accuracy"]} if self.evaluates(number) else {})
 
     def _with_noise(
         self, added: spending.Noise, scores: list[torch.Tensor], number: int
@@ -218,6 +222,13 @@ class FedMdRun:
             learning_rate=self.plan.learning_rate,
             generator=self.streams.torch(phase, number, party.number),
         )
+        self._trainings += 1
+        self.within(self._trainings / self._trainings_of(number or 1))
+
+    def _trainings_of(self, number: int) -> int:
+        """The number of trainings in a round: Digest and Revisit of each party, and those before the first round."""
+        before = len(self.parties) + len({party.name for party in self.parties}) if number == 1 else 0
+        return before + len(self.parties) * (1 + self.plan.communicates)
 
     def _accuracies(self) -> dict[str, Any]:
         found = [distillation.accuracy_of(one.model, self.test_x, self.test_y, self.first) for one in self.parties]

@@ -425,6 +425,9 @@ class FedSel(FedSelSettings):
 
     embedded: ClassVar[str] = "synthetic"
 
+    def why_not_extended(self) -> None:
+        """See `pipeline.Extendable`: the budget is divided among the epochs, whose number stays the same."""
+
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedSelRun:
         """A run before its first round. Raises ValueError if the data do not fit the plan."""
         from ldp_audit.training.fedsel.run import FedSelRun  # imports torch, which a plan does without

@@ -38,6 +38,7 @@ from ldp_audit.training.fedsel.measures import RoundSums, as_layer, bias, share,
 from ldp_audit.training.fedsel.senders import protocol, sender, top_size
 from ldp_audit.training.fedsel.settings import FedSelSettings
 from ldp_audit.training.fedsel.solution import solution, split_of
+from ldp_audit.training.pipeline import Paced
 from ldp_audit.training.spend import spend_of
 from ldp_audit.training.streams import Streams
 
@@ -45,11 +46,13 @@ CHUNK = 2**20
 """Numbers in one tensor of a chunk (users times weights); about thirty such tensors are in memory at once."""
 
 
-class FedSelRun:
+class FedSelRun(Paced):
     """See `ldp_audit.training.pipeline.Run`.
 
     models: (repeat, fold) of each model; None for all of the plan's. Without noise a model is the same in any batch.
     """
+
+    EVALUATION = ("accuracy", "accuracies")
 
     def __init__(
         self,
@@ -105,6 +108,13 @@ class FedSelRun:
         self.weights = self.weights - (step * mean).to(self.weights.dtype)
         self.done = number
         return {**self._accuracy(number), "epoch": epoch + 1, "users": count, **record}
+
+    def interim(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """See `Paced`; a round between others has the accuracies of all models every `details` rounds."""
+        found = super().interim(record)
+        if record["round"] % self.plan.details:
+            found.pop("accuracies", None)
+        return found
 
     def state(self) -> dict[str, Any]:
         """See `Run`."""
@@ -223,6 +233,8 @@ class FedSelRun:
 
     def _accuracy(self, number: int) -> dict[str, Any]:
         """The mean over the models, each on its test fold; every `details` rounds all of them."""
+        if not self.evaluates(number):
+            return {}
         found = shares_right(self.x, self.y, self.weights, self.tests)
         detailed = number % self.plan.details == 0 or number == self.rounds
         return {"accuracy": float(np.mean(found))} | ({"accuracies": found} if detailed else {})

@@ -32,6 +32,7 @@ from ldp_audit.training.canary import Canary
 from ldp_audit.training.client_data import ClientData, Trained
 from ldp_audit.training.ldp_fl import canaries, reports
 from ldp_audit.training.ldp_fl.reports import LayerMeasures
+from ldp_audit.training.pipeline import Paced
 from ldp_audit.training.streams import Streams
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from ldp_audit.training.ldp_fl.settings import LdpFlSettings
 
 
-class LdpFlRun:
+class LdpFlRun(Paced):
     """See `pipeline.Run`. Memory does not grow with clients x weights unless reports are permuted.
 
     model, clients: the network, and the clients' images.
@@ -70,8 +71,9 @@ class LdpFlRun:
         record = self._aggregate(number, self.trained(number, chosen, diverged))
         if diverged:
             record["diverged"] = diverged
-        accuracy = local_training.evaluate(self.model, self.weights, *self._test)
-        return {"accuracy": accuracy, "clients": len(chosen), **record}
+        if self.evaluates(number):
+            record = {"accuracy": local_training.evaluate(self.model, self.weights, *self._test), **record}
+        return {"clients": len(chosen), **record}
 
     def choose(self, number: int) -> Tensor:
         """The clients of a round, ascending."""
@@ -98,7 +100,15 @@ class LdpFlRun:
             chunk=plan.chunk,
             strict=False,
         )
-        return reports.replace_diverged(trained, self.weights, diverged)
+        return reports.replace_diverged(self._told(trained, len(clients)), self.weights, diverged)
+
+    def _told(self, trained: Iterable[Trained], count: int) -> Iterator[Trained]:
+        """The same chunks; `within` hears of each."""
+        done = 0
+        for clients, weights in trained:
+            yield clients, weights
+            done += len(clients)
+            self.within(done / count)
 
     def reports_of(self, weights: dict[str, Tensor], generator: torch.Generator) -> dict[str, Tensor]:
         """The reports of clients with these weights in this round.   weights: with a leading axis of clients."""
