@@ -41,6 +41,7 @@ def add_arguments(train: argparse.ArgumentParser) -> None:
     add(
         "--out", type=Path, metavar="DIR", help="write results.json, report.md, report.html, figures, checkpoints there"
     )
+    add("--keep-model", action="store_true", help="write every run's model, with its spend, to --out's folder models")
     add("--resume", action="store_true", help="go on with what --out holds, perhaps for more rounds")
     add("--list", action="store_true", help="the pipeline's settings and presets, and the data sets")
     add("--quiet", action="store_true", help="no progress")
@@ -109,6 +110,7 @@ def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
             resume=options.resume,
             audit=options.audit,
             evaluate_every=options.evaluate_every,
+            keep_models=options.keep_model,
             progress=progress,
         )
     finally:

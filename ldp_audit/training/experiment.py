@@ -23,6 +23,7 @@ from ldp_audit.checkpoint import check_same
 from ldp_audit.files import lock, write_whole
 from ldp_audit.training import results
 from ldp_audit.training.device import device_of
+from ldp_audit.training.kept_model import keep_model
 from ldp_audit.training.pipeline import Extendable, comparing_of, findings_of, judge, plan_class
 from ldp_audit.training.runs import Canaries, Event, Spending, Training, Work, plain_settings, spread
 from ldp_audit.training.sweep import Job, Sweep, jobs_of
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _MANIFEST = "sweep.json"
 _RUNS = "runs"
+_MODELS = "models"
 
 
 def run_experiment(
@@ -50,6 +52,7 @@ def run_experiment(
     resume: bool = False,
     audit: bool = False,
     evaluate_every: int = 1,
+    keep_models: bool = False,
     progress: Say | None = None,
 ) -> dict[str, Any]:
     """Run the sweeps and return the document that `results` describes.
@@ -60,6 +63,7 @@ def run_experiment(
         one of fewer rounds if the plan is `pipeline.Extendable`.
     audit: bound the epsilon of each point's first run from below, by canaries.
     evaluate_every: see `pipeline.Paced`; the last round is always evaluated.
+    keep_models: write every run's model into the folder, for `kept_model.load_model`.
     progress: called with lines.
     Raises ValueError for bad settings, for data that do not fit, and for a folder that holds another sweep.
     """
@@ -69,11 +73,15 @@ def run_experiment(
     work = Work.of(pipeline, data, name, threads, evaluate_every)
     described = {**data.describe(), "digest": work.data_digest}
     pool = _pool(workers, scheduler, name, len(jobs))
+    if keep_models and (folder is None or not pool.local):
+        raise ValueError("models are kept in the folder --out by workers of this machine: give --out, no --scheduler")
     with nullcontext() if folder is None else _locked(folder):
         if folder is not None:
             _write_manifest(folder, _manifest(work, seed, described, jobs), work, jobs, resume=resume)
         kept = None if folder is None else folder / _RUNS
         document = _run(work, jobs, pool, kept, data, seed, described, audit=audit, progress=progress)
+        if keep_models and folder is not None and kept is not None:
+            _keep_models(folder / _MODELS, kept, work, jobs, document)
     document["findings"] = [finding.to_dict() for finding in judge(findings_of(plan), document)]
     document["doubts"] = list(dict.fromkeys(sweep.doubt for sweep in sweeps if sweep.doubt))
     document["printed"] = [row.to_dict() for row in comparing_of(plan)(document)]
@@ -110,6 +118,15 @@ def _run(
         said.next("audit", "points", len(first))
         audits = spread(work, [Canaries(job) for job in first], pool, folder=kept, progress=said.heard)
     return results.build(work.pipeline, seed, described, records, spend, audits)
+
+
+def _keep_models(models: Path, kept: Path, work: Work, jobs: Sequence[Job], document: Mapping[str, Any]) -> None:
+    """Write the runs' models, numbered as the runs."""
+    spent = {repr(one["settings"]): one for one in document["spend"]}
+    varied = results.varied_fields(document["runs"])
+    for number, (job, run) in enumerate(zip(jobs, document["runs"], strict=True), 1):
+        spend = spent.get(repr({name: run["settings"][name] for name in varied}))
+        keep_model(kept / f"{Training(job).file(work)}.state", models / f"run-{number}.pt", spend)
 
 
 @contextmanager

@@ -7,8 +7,8 @@ A third party's pipeline needs no more. The plan's module may also define
     presets              by name, or a function that returns them: sweeps, a plan, or its settings
     beside_the_paper     (results) -> rows of `results.Row`: the paper's published results beside the runs'
 
-a plan's runs may be extended by more rounds (`Extendable`), and a run may tell its pace (`Paced`) and have canaries
-(`canary.Audited`).
+a plan's runs may be extended by more rounds (`Extendable`) and its networks be used elsewhere (`Deployable`), and a run
+may tell its pace (`Paced`) and have canaries (`canary.Audited`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from ldp_audit.training.sweep import Sweep
 
 if TYPE_CHECKING:
     import torch
+    from torch import nn
 
     from ldp_audit.accounting.protocols.protocol import Protocol as SpendingProtocol
     from ldp_audit.training.datasets import Images, Table
@@ -98,6 +99,10 @@ class Paced:
     evaluate_every: int = 1
     EVALUATION: ClassVar[tuple[str, ...]] = ("accuracy",)
 
+    def evaluate(self) -> dict[str, Any]:
+        """The measures of the model as it is, such as "accuracy"."""
+        raise NotImplementedError
+
     def evaluates(self, number: int) -> bool:
         """Whether the model is evaluated in this round; in the last one it always is."""
         return number % self.evaluate_every == 0 or number == self.rounds
@@ -114,6 +119,15 @@ class Extendable(Protocol):
 
     def why_not_extended(self) -> str | None:
         """Why the rounds depend on how many there are; None if they do not."""
+        ...
+
+
+@runtime_checkable
+class Deployable(Protocol):
+    """A plan whose trained networks can be used without its data."""
+
+    def trained_networks(self, data: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, nn.Module]:
+        """The trained networks by name, on the CPU.   data: description of the data set.   state: see `Run`."""
         ...
 
 

@@ -26,7 +26,7 @@ from ldp_audit.training.datasets import Images
 from ldp_audit.training.fedmd_nfdp import canaries, distillation, spending
 from ldp_audit.training.fedmd_nfdp.networks import Party, network, sampled
 from ldp_audit.training.fedmd_nfdp.public_split import Holdings, holdings
-from ldp_audit.training.fedmd_nfdp.settings import FedMdSettings, names_of
+from ldp_audit.training.fedmd_nfdp.settings import FedMdSettings, names_of, network_names
 from ldp_audit.training.pipeline import Paced
 from ldp_audit.training.streams import Streams
 
@@ -67,7 +67,7 @@ class FedMdRun(Paced):
             record |= self._collaborate(number)
         for party in self.parties:
             self._revisit(party, number, self.plan.revisit_epochs)
-        return (self._accuracies() if self.evaluates(number) else {}) | record
+        return (self.evaluate() if self.evaluates(number) else {}) | record
 
     def state(self) -> dict[str, Any]:
         """The networks' weights; samples and splits follow from the seed."""
@@ -118,16 +118,15 @@ class FedMdRun(Paced):
 
     def _parties(self, data: Images, held: Holdings) -> list[Party]:
         """The parties with their sampled records; networks of one name have equal initial weights."""
-        names = names_of(self.plan.networks)
-        if self.plan.method == "centralised":  # each distinct network once, on all parties' records
-            names = tuple(dict.fromkeys(names[: self.plan.parties]))
+        names = network_names(self.plan)
+        if self.plan.method == "centralised":  # on all parties' records
             pool = self._records(data, np.concatenate(held.private))
             return [Party(number, name, self._network(name, data), *pool) for number, name in enumerate(names)]
         found = []
         for number, share in enumerate(held.private):
             release = spending.sampling_of(self.plan, len(share))
             drawn = sampled(len(share), release, self.streams.torch("sample", number))
-            name = names[number % len(names)]
+            name = names[number]
             found.append(Party(number, name, self._network(name, data), *self._records(data, share[drawn.numpy()])))
         return found
 
@@ -148,10 +147,10 @@ class FedMdRun(Paced):
                 self._pretrain(party)
                 trained[party.name] = party.model.state_dict()
             party.model.load_state_dict(trained[party.name])
-        pretrained = self._accuracies()["accuracy"]
+        pretrained = self.evaluate()["accuracy"]
         for party in self.parties:
             self._revisit(party, 0, plan.private_epochs)
-        record: dict[str, Any] = {"pretrained": pretrained, "before": self._accuracies()["accuracy"]}
+        record: dict[str, Any] = {"pretrained": pretrained, "before": self.evaluate()["accuracy"]}
         release = spending.sampling_of(plan, self.records)
         return record if release is None else record | {"sampling": spending.sampling_record(release)}
 
@@ -169,7 +168,7 @@ class FedMdRun(Paced):
         for party in self.parties:
             loss = distillation.digest_loss(plan.scores)
             self._train(party, images, consensus, loss, "digest", number, plan.digest_epochs)
-        return record | ({"digested": self._accuracies()["accuracy"]} if self.evaluates(number) else {})
+        return record | ({"digested": self.evaluate()["accuracy"]} if self.evaluates(number) else {})
 
     def _with_noise(
         self, added: spending.Noise, scores: list[torch.Tensor], number: int
@@ -230,7 +229,8 @@ class FedMdRun(Paced):
         before = len(self.parties) + len({party.name for party in self.parties}) if number == 1 else 0
         return before + len(self.parties) * (1 + self.plan.communicates)
 
-    def _accuracies(self) -> dict[str, Any]:
+    def evaluate(self) -> dict[str, Any]:
+        """The accuracy of each party on the test images of private classes, and their mean."""
         found = [distillation.accuracy_of(one.model, self.test_x, self.test_y, self.first) for one in self.parties]
         return {"accuracy": statistics.fmean(found), "by_party": found}
 

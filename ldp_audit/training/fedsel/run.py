@@ -109,6 +109,11 @@ class FedSelRun(Paced):
         self.done = number
         return {**self._accuracy(number), "epoch": epoch + 1, "users": count, **record}
 
+    def evaluate(self) -> dict[str, Any]:
+        """The accuracy of every model on its test fold, and their mean."""
+        found = shares_right(self.x, self.y, self.weights, self.tests)
+        return {"accuracy": float(np.mean(found)), "accuracies": found}
+
     def interim(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """See `Paced`; a round between others has the accuracies of all models every `details` rounds."""
         found = super().interim(record)
@@ -232,12 +237,11 @@ class FedSelRun(Paced):
         }
 
     def _accuracy(self, number: int) -> dict[str, Any]:
-        """The mean over the models, each on its test fold; every `details` rounds all of them."""
-        if not self.evaluates(number):
-            return {}
-        found = shares_right(self.x, self.y, self.weights, self.tests)
-        detailed = number % self.plan.details == 0 or number == self.rounds
-        return {"accuracy": float(np.mean(found))} | ({"accuracies": found} if detailed else {})
+        """The mean accuracy; every `details` rounds, and in the last one, all of them."""
+        found = self.evaluate() if self.evaluates(number) else {}
+        if number % self.plan.details and number != self.rounds:
+            found.pop("accuracies", None)
+        return found
 
 
 def _rounds(plan: FedSelSettings, per_epoch: int) -> int:

@@ -23,6 +23,7 @@ from ldp_audit.training.sweep import read_paper
 
 if TYPE_CHECKING:
     import torch
+    from torch import nn
 
     from ldp_audit.training.ldp_fl.run import LdpFlRun
 
@@ -245,6 +246,14 @@ class LdpFl(LdpFlSettings):
 
     def why_not_extended(self) -> None:
         """See `pipeline.Extendable`: a round knows its number only."""
+
+    def trained_networks(self, data: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, nn.Module]:
+        """See `pipeline.Deployable`."""
+        from ldp_audit.training.ldp_fl.run import network
+
+        model = network(self, data["shape"], data["classes"])
+        model.load_state_dict(state["weights"])
+        return {"model": model}
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> LdpFlRun:
         """A run before its first round. Raises ValueError if the data do not fit the plan."""
