@@ -16,7 +16,9 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ldp_audit.checkpoint import check_same
@@ -24,10 +26,11 @@ from ldp_audit.files import lock, write_whole
 from ldp_audit.training import results
 from ldp_audit.training.device import device_of
 from ldp_audit.training.kept_model import keep_model
+from ldp_audit.training.mapped_data import MappedData
 from ldp_audit.training.pipeline import Extendable, comparing_of, findings_of, judge, plan_class
-from ldp_audit.training.runs import Canaries, Event, Spending, Training, Work, plain_settings, spread
+from ldp_audit.training.runs import Canaries, Event, Spending, Training, Work, data_of, plain_settings, spread
 from ldp_audit.training.sweep import Job, Sweep, jobs_of
-from ldp_audit.workers import Pool, cores, pool_of
+from ldp_audit.workers import Pool, Processes, cores, pool_of
 
 if TYPE_CHECKING:
     from ldp_audit.training.datasets import Images, Table
@@ -75,10 +78,11 @@ def run_experiment(
     pool = _pool(workers, scheduler, name, len(jobs))
     if keep_models and (folder is None or not pool.local):
         raise ValueError("models are kept in the folder --out by workers of this machine: give --out, no --scheduler")
-    with nullcontext() if folder is None else _locked(folder):
+    with _shared(work, pool) as work, nullcontext() if folder is None else _locked(folder):
         if folder is not None:
             _write_manifest(folder, _manifest(work, seed, described, jobs), work, jobs, resume=resume)
         kept = None if folder is None else folder / _RUNS
+        data = data_of(work)  # the mapped one, so that the memory of the other is free
         document = _run(work, jobs, pool, kept, data, seed, described, audit=audit, progress=progress)
         if keep_models and folder is not None and kept is not None:
             _keep_models(folder / _MODELS, kept, work, jobs, document)
@@ -127,6 +131,17 @@ def _keep_models(models: Path, kept: Path, work: Work, jobs: Sequence[Job], docu
     for number, (job, run) in enumerate(zip(jobs, document["runs"], strict=True), 1):
         spend = spent.get(repr({name: run["settings"][name] for name in varied}))
         keep_model(kept / f"{Training(job).file(work)}.state", models / f"run-{number}.pt", spend)
+
+
+@contextmanager
+def _shared(work: Work, pool: Pool) -> Iterator[Work]:
+    """The work with its data in a file, if several processes of this machine are to read them."""
+    if not isinstance(pool, Processes):
+        yield work
+        return
+    with TemporaryDirectory(prefix="ldp-audit-") as folder:
+        work = replace(work, data=MappedData.of(work.data, Path(folder) / "data"))
+        yield work
 
 
 @contextmanager

@@ -119,7 +119,7 @@ def strategies() -> tuple[str, ...]:
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, weights: dict[str, Tensor], x: Tensor, y: Tensor, *, batch: int = 1000) -> float:
+def evaluate(model: nn.Module, weights: dict[str, Tensor], x: Tensor, y: Tensor, *, batch: int = 200) -> float:
     """Accuracy, in [0, 1]: the share of samples whose largest output is their label.
 
     x: shape (n, ...), n >= 1.   y: labels, shape (n,).   batch: samples per forward pass.
@@ -127,10 +127,17 @@ def evaluate(model: nn.Module, weights: dict[str, Tensor], x: Tensor, y: Tensor,
     check_whole("batch", batch, 1)
     if not len(x) or len(x) != len(y):
         raise ValueError(f"x and y must be as many, at least one, got {len(x)} and {len(y)}")
+    if x.ndim == 4 and x.device.type == "cpu":  # convolutions and pooling take half the time with channels last
+        x = x.contiguous(memory_format=torch.channels_last)
+        weights = {name: _channels_last(weight) for name, weight in weights.items()}
     right = torch.zeros((), dtype=torch.int64, device=x.device)
     for some_x, some_y in zip(x.split(batch), y.split(batch), strict=True):
         right += (functional_call(model, weights, (some_x,)).argmax(1) == some_y).sum()
     return int(right) / len(x)
+
+
+def _channels_last(weight: Tensor) -> Tensor:
+    return weight.contiguous(memory_format=torch.channels_last) if weight.ndim == 4 else weight
 
 
 def _check_weights(model: nn.Module, weights: dict[str, Tensor], data: ClientData) -> None:

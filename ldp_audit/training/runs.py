@@ -16,12 +16,11 @@ import hashlib
 import io
 import json
 import math
-import pickle
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -34,6 +33,7 @@ from ldp_audit.checkpoint import plain as as_json
 from ldp_audit.files import write_whole
 from ldp_audit.training.canary import audit_run
 from ldp_audit.training.device import described, device_of, repeatable
+from ldp_audit.training.mapped_data import MappedData
 from ldp_audit.training.pipeline import Paced, check_whole, is_extendable, plan_class
 from ldp_audit.training.spend import protocol_spend
 from ldp_audit.training.sweep import Job
@@ -245,12 +245,12 @@ def _restored(
 class Work:
     """What all runs of a sweep share, as it is sent to the workers.
 
-    pipeline: its name.   data: the data set, pickled.   device: its name, which each worker resolves.
+    pipeline: its name.   data: the data set, or a `MappedData` of it.   device: its name, which each worker resolves.
     threads: of torch, for each run.   data_digest: of the data set.   evaluate_every: see `train`.
     """
 
     pipeline: str
-    data: bytes
+    data: Any
     device: str
     threads: int
     data_digest: str
@@ -258,10 +258,10 @@ class Work:
 
     @staticmethod
     def of(pipeline: str, data: Any, device: str, threads: int, evaluate_every: int = 1) -> Work:
-        """Pickle the data set. ValueError for a bad number of threads, or period of the evaluation."""
+        """The work on a data set. ValueError for a bad number of threads, or period of the evaluation."""
         check_whole("threads", threads, 1)
         check_whole("evaluate_every", evaluate_every, 1)
-        return Work(pipeline, pickle.dumps(data), device, threads, digest(data), evaluate_every)
+        return Work(pipeline, data, device, threads, digest(data), evaluate_every)
 
 
 @dataclass(frozen=True)
@@ -313,7 +313,7 @@ class Training(Computed):
         """See `Computed`."""
         plan, device = plan_class(work.pipeline)(**self.job.settings), device_of(work.device)
         how: dict[str, Any] = {"device": device, "threads": work.threads, "evaluate_every": work.evaluate_every}
-        return train(work.pipeline, plan, _data(work.data), seed=self.job.seed, **how, keep=keep, progress=after)
+        return train(work.pipeline, plan, data_of(work), seed=self.job.seed, **how, keep=keep, progress=after)
 
     def check(self, record: Any) -> None:
         """See `Computed`."""
@@ -364,7 +364,7 @@ class Canaries(Computed):
         """See `Computed`."""
         plan, device = plan_class(work.pipeline)(**self.job.settings), device_of(work.device)
         with repeatable(device, work.threads):
-            return audit_run(plan, _data(work.data), self.job.seed, device=device)
+            return audit_run(plan, data_of(work), self.job.seed, device=device)
 
     def check(self, record: Any) -> None:
         """See `Computed`."""
@@ -467,9 +467,9 @@ def _digest_of(parts: Sequence[Any]) -> str:
     return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
-@lru_cache(maxsize=1)
-def _data(pickled: bytes) -> Any:
-    return pickle.loads(pickled)  # noqa: S301  (written by the process that started this one, or its client)
+def data_of(work: Work) -> Any:
+    """The data set."""
+    return work.data.load() if isinstance(work.data, MappedData) else work.data
 
 
 def _read(file: Path, what: Computed) -> dict[str, Any]:
