@@ -71,6 +71,7 @@ class FedSelRun(Paced):
         self.x = torch.tensor(data.x[rows], dtype=torch.float32, device=device)
         self.y = torch.tensor(data.y[rows], dtype=torch.float32, device=device)
         self.folds = split(len(rows), plan.folds, self.models, self.streams)
+        self.records_of = torch.as_tensor(self.folds.train, device=device)
         self.tests = torch.as_tensor(self.folds.tests(len(rows)), device=device)
         self.users, self.d = self.folds.train.shape[1], self.x.shape[1]
         self.k = top_size(plan, self.d)
@@ -198,8 +199,8 @@ class FedSelRun(Paced):
         return self.plan.learning_rate * found if self.solution.original else found
 
     def _records(self, models: slice, users: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        train = torch.as_tensor(self.folds.train[models], device=self.device).gather(1, users)
-        return self.x[train], self.y[train]
+        rows = self.records_of[models].gather(1, users)
+        return self.x[rows], self.y[rows]
 
     def order_of(self, epoch: int) -> torch.Tensor:
         """See `order`; computed once an epoch."""

@@ -196,7 +196,7 @@ class LdpFlRun(Paced):
         measures = LayerMeasures(self.ranges, plan.epsilon if plan.private else math.inf) if plan.clips else None
         # One generator for all blocks: torch's keeps 32 bits of a seed, so two of thousands of seeds may coincide.
         noise = self.streams.torch("noise", number, 0, device=self.device)
-        for block in reports.blocks(trained, reports.block_size(self.dimensions)):
+        for block in reports.blocks(trained, reports.block_size(self.dimensions, self.device)):
             average.add(self.reports_of(block, noise))
             if measures is not None:
                 measures.add(block)
