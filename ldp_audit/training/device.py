@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ldp_audit.training.pipeline import check_whole
+from ldp_audit.numerics import whole
 
 if TYPE_CHECKING:
     import torch
@@ -53,7 +53,7 @@ def repeatable(device: torch.device, threads: int) -> Iterator[None]:
     """
     import torch
 
-    check_whole("threads", threads, 1)
+    whole(threads, "threads", 1)
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when CUDA is first used
     before, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     warned = torch.is_deterministic_algorithms_warn_only_enabled()

@@ -21,11 +21,11 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from ldp_audit.numerics import whole
 from ldp_audit.training import grouped
 from ldp_audit.training import strategies as plain
 from ldp_audit.training.client_data import ClientData, LocalWork, LossFunction, Trained, draw_orders, loss_of
 from ldp_audit.training.models import check_model
-from ldp_audit.training.pipeline import check_whole
 from ldp_audit.training.streams import Streams
 
 _GPU_FACTOR = 5
@@ -76,10 +76,10 @@ def train_clients(
     """
     check_model(model)
     _check_weights(model, weights, data)
-    check_whole("epochs", epochs, 1)
-    check_whole("batch_size", batch_size, 1)
+    whole(epochs, "epochs", 1)
+    whole(batch_size, "batch_size", 1)
     if chunk is not None:
-        check_whole("chunk", chunk, 1)
+        whole(chunk, "chunk", 1)
     most = torch.finfo(data.x.dtype).max
     if not (isinstance(learning_rate, int | float) and 0 < learning_rate <= most):
         raise ValueError(f"learning_rate must be a positive number, at most {most:.3g}, got {learning_rate!r}")
@@ -124,7 +124,7 @@ def evaluate(model: nn.Module, weights: dict[str, Tensor], x: Tensor, y: Tensor,
 
     x: shape (n, ...), n >= 1.   y: labels, shape (n,).   batch: samples per forward pass.
     """
-    check_whole("batch", batch, 1)
+    whole(batch, "batch", 1)
     if not len(x) or len(x) != len(y):
         raise ValueError(f"x and y must be as many, at least one, got {len(x)} and {len(y)}")
     if x.ndim == 4 and x.device.type == "cpu":  # convolutions and pooling take half the time with channels last

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from ldp_audit.mechanisms.named_object import named_object
+from ldp_audit.numerics import between
 from ldp_audit.training.findings import Finding, Question
 from ldp_audit.training.results import Comparing
 from ldp_audit.training.sweep import Sweep
@@ -223,19 +224,6 @@ def check_choice(name: str, value: object, accepted: Sequence[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(accepted)}, got {value!r}")
 
 
-def check_whole(name: str, value: object, least: int) -> None:
-    """Raise ValueError unless the value is a whole number >= least."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
-
-
-def check_number(name: str, value: object, accepted: str, fits: Callable[[float], bool]) -> None:
-    """Raise ValueError unless the value is a number that fits; `accepted` describes those that do."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not fits(value):
-        raise ValueError(f"{name} must be {accepted}, got {value!r}")
-
-
 def check_share(name: str, value: object) -> None:
     """Raise ValueError unless the value is a fraction in (0, 1)."""
-    if not isinstance(value, float) or not 0 < value < 1:  # a NaN fails too
-        raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}")
+    between(value, name, "a number between 0 and 1", lambda share: 0 < share < 1)

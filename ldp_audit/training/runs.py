@@ -31,10 +31,11 @@ from ldp_audit.accounting.converted import plain
 from ldp_audit.checkpoint import DAMAGE, Checkpoint, damaged
 from ldp_audit.checkpoint import plain as as_json
 from ldp_audit.files import write_whole
+from ldp_audit.numerics import whole
 from ldp_audit.training.canary import audit_run
 from ldp_audit.training.device import described, device_of, repeatable
 from ldp_audit.training.mapped_data import MappedData
-from ldp_audit.training.pipeline import Paced, check_whole, is_extendable, plan_class
+from ldp_audit.training.pipeline import Paced, is_extendable, plan_class
 from ldp_audit.training.spend import protocol_spend
 from ldp_audit.training.sweep import Job
 from ldp_audit.workers import Pool
@@ -122,8 +123,9 @@ def identity_of(
 
 
 def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON-ready settings: infinities as text."""
-    return {name: plain(value) if isinstance(value, float) else value for name, value in settings.items()}
+    """JSON-ready settings: infinities as text, numpy's numbers as Python's."""
+    own = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
+    return {name: plain(value) if isinstance(value, float) else value for name, value in own.items()}
 
 
 def digest(data: Images | Table) -> str:
@@ -259,8 +261,8 @@ class Work:
     @staticmethod
     def of(pipeline: str, data: Any, device: str, threads: int, evaluate_every: int = 1) -> Work:
         """The work on a data set. ValueError for a bad number of threads, or period of the evaluation."""
-        check_whole("threads", threads, 1)
-        check_whole("evaluate_every", evaluate_every, 1)
+        whole(threads, "threads", 1)
+        whole(evaluate_every, "evaluate_every", 1)
         return Work(pipeline, data, device, threads, digest(data), evaluate_every)
 
 
