@@ -30,11 +30,19 @@ def add_arguments(train: argparse.ArgumentParser) -> None:
     add("--threads", type=int, default=1, metavar="N", help="of torch in each run; 1 by default")
     add("--workers", type=int, metavar="N", help="processes of this machine; one a core by default, 1 on a GPU")
     add("--scheduler", metavar="ADDRESS", help="of a Dask cluster, whose workers train")
+    add(
+        "--evaluate-every",
+        type=int,
+        default=1,
+        metavar="K",
+        help="evaluate the model in every K-th round, and the last",
+    )
     add("--audit", action="store_true", help="bound each run's epsilon from below by canaries")
     add(
         "--out", type=Path, metavar="DIR", help="write results.json, report.md, report.html, figures, checkpoints there"
     )
-    add("--resume", action="store_true", help="go on with what --out holds")
+    add("--keep-model", action="store_true", help="write every run's model, with its spend, to --out's folder models")
+    add("--resume", action="store_true", help="go on with what --out holds, perhaps for more rounds")
     add("--list", action="store_true", help="the pipeline's settings and presets, and the data sets")
     add("--quiet", action="store_true", help="no progress")
 
@@ -80,22 +88,19 @@ def _listed(plan: type) -> str:
 
 def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
     from ldp_audit.training.data import data_for
-    from ldp_audit.training.experiment import run_experiment
     from ldp_audit.training.pipeline import embedded_data
 
     sweeps = _sweeps(options, plan)
     check_writable(options)
-    progress = Progress(options.quiet)
+    progress, embedded = Progress(options.quiet, first=0.0), embedded_data(plan)
     try:
+        progress(f"reading {options.data or embedded or 'data'}")
+        from ldp_audit.training.experiment import run_experiment  # imports torch, which takes a second or two
+
         return run_experiment(
             options.pipeline,
             sweeps,
-            data_for(
-                embedded_data(plan),
-                options.data,
-                options.folder,
-                _once("--data-option", options.data_option),
-            ),
+            data_for(embedded, options.data, options.folder, _once("--data-option", options.data_option)),
             seed=options.seed,
             device=options.device,
             threads=options.threads,
@@ -104,6 +109,8 @@ def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
             folder=options.out,
             resume=options.resume,
             audit=options.audit,
+            evaluate_every=options.evaluate_every,
+            keep_models=options.keep_model,
             progress=progress,
         )
     finally:

@@ -248,7 +248,7 @@ class Loss(NamedTuple):
 
 
 def loss_of(loss: str | LossFunction) -> Loss:
-    """The loss with this name, or a user's own function (of a module, if worker processes train). ValueError else."""
+    """The loss with this name, or a user's own function. ValueError else."""
     if callable(loss):
         return Loss(loss)
     if loss not in LOSSES:

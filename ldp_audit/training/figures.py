@@ -66,9 +66,12 @@ def round_figure(results: Results) -> Figure | None:
     in_panels = [points[start : start + _CURVES] for start in range(0, len(points), _CURVES)]
     labels = [label for part in in_panels for label in _labels(part)]
     for label, point in zip(labels, points, strict=True):
-        runs = [[record["accuracy"] for record in run["rounds"]] for run in runs_at(results, point)]
-        y = [statistics.fmean(values) for values in zip(*runs, strict=True)]
-        curves.append([Series(label or "accuracy", list(range(1, len(y) + 1)), y)])
+        runs = [
+            {one["round"]: one["accuracy"] for one in run["rounds"] if "accuracy" in one}
+            for run in runs_at(results, point)
+        ]
+        x = [number for number in runs[0] if all(number in run for run in runs)]
+        curves.append([Series(label or "accuracy", x, [statistics.fmean(run[number] for run in runs) for number in x])])
     if all(len(one.x) < 2 for (one,) in curves):
         return None
     panels = [Panel("", "round", "accuracy", tuple(series)) for series in _packed(curves)]

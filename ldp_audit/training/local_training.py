@@ -10,8 +10,6 @@ depend on timings at run time: strategies round differently, and equal seeds mus
                    those with convolutions train as many chunks in parallel
     vmap           other models that torch.func.vmap supports, except convolutions on a CPU with one thread
     loop           the rest
-
-`processes` is chosen on request only: it starts processes, for which a script must be prepared.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from ldp_audit.training import grouped, processes
+from ldp_audit.training import grouped
 from ldp_audit.training import strategies as plain
 from ldp_audit.training.client_data import ClientData, LocalWork, LossFunction, Trained, draw_orders, loss_of
 from ldp_audit.training.models import check_model
@@ -46,7 +44,6 @@ STRATEGIES = {
     "loop": Strategy(plain.train_by_loop, plain.takes_all, 20),
     "vmap": Strategy(plain.train_by_vmap, plain.not_by_vmap, 20),
     "grouped": Strategy(grouped.train, grouped.why_not, 10),
-    "processes": Strategy(processes.train, processes.why_not, 20),
     "closed-form": Strategy(plain.train_in_closed_form, plain.not_in_closed_form, 25),
 }
 

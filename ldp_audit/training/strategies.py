@@ -1,7 +1,7 @@
 """Three strategies for training many clients: a loop, `torch.func`, and a closed form for linear models.
 
-A strategy is a pair of functions; all strategies give the same weights up to rounding. `grouped` and `processes` are
-two more.
+A strategy is a pair of functions; all strategies give the same weights up to rounding; `grouped` is
+one more.
 
     train(work: LocalWork, chunk: int) -> Iterator[Trained]      at most chunk clients at a time, in the order chosen
     why_not(work: LocalWork) -> str | None                       why it cannot do this work; None if it can

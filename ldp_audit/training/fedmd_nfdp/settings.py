@@ -136,6 +136,13 @@ def names_of(networks: str) -> tuple[str, ...]:
     return names
 
 
+def network_names(plan: FedMdSettings) -> tuple[str, ...]:
+    """The network of each party; if centralised, each distinct one once."""
+    names = names_of(plan.networks)
+    each = tuple(names[number % len(names)] for number in range(plan.parties))
+    return tuple(dict.fromkeys(each)) if plan.method == "centralised" else each
+
+
 def kind_and_widths(name: str) -> tuple[str, tuple[int, ...]]:
     """("cnn", (16, 32)) from "cnn-16-32". Raises ValueError for any other form."""
     kind, *widths = name.split("-")

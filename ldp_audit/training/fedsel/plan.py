@@ -27,6 +27,7 @@ from ldp_audit.training.sweep import read_paper
 
 if TYPE_CHECKING:
     import torch
+    from torch import nn
 
     from ldp_audit.training.fedsel.run import FedSelRun
 
@@ -424,6 +425,21 @@ class FedSel(FedSelSettings):
     """A run of FedSel or of a competitor; its fields are those of `FedSelSettings`."""
 
     embedded: ClassVar[str] = "synthetic"
+
+    def why_not_extended(self) -> None:
+        """See `pipeline.Extendable`: the budget is divided among the epochs, whose number stays the same."""
+
+    def trained_networks(self, data: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, nn.Module]:
+        """See `pipeline.Deployable`: a linear model of each fold, positive for the label +1."""
+        from torch import nn
+
+        from ldp_audit.training.fedsel.run import all_models
+
+        found = {}
+        for (repeat, fold), weights in zip(all_models(self.repeats, self.folds), state["weights"], strict=True):
+            found[f"repeat-{repeat}-fold-{fold}"] = model = nn.Linear(data["columns"], 1, bias=False)
+            model.load_state_dict({"weight": weights[None]})
+        return found
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedSelRun:
         """A run before its first round. Raises ValueError if the data do not fit the plan."""

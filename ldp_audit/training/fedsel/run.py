@@ -38,6 +38,7 @@ from ldp_audit.training.fedsel.measures import RoundSums, as_layer, bias, share,
 from ldp_audit.training.fedsel.senders import protocol, sender, top_size
 from ldp_audit.training.fedsel.settings import FedSelSettings
 from ldp_audit.training.fedsel.solution import solution, split_of
+from ldp_audit.training.pipeline import Paced
 from ldp_audit.training.spend import spend_of
 from ldp_audit.training.streams import Streams
 
@@ -45,11 +46,13 @@ CHUNK = 2**20
 """Numbers in one tensor of a chunk (users times weights); about thirty such tensors are in memory at once."""
 
 
-class FedSelRun:
+class FedSelRun(Paced):
     """See `ldp_audit.training.pipeline.Run`.
 
     models: (repeat, fold) of each model; None for all of the plan's. Without noise a model is the same in any batch.
     """
+
+    EVALUATION = ("accuracy", "accuracies")
 
     def __init__(
         self,
@@ -105,6 +108,18 @@ class FedSelRun:
         self.weights = self.weights - (step * mean).to(self.weights.dtype)
         self.done = number
         return {**self._accuracy(number), "epoch": epoch + 1, "users": count, **record}
+
+    def evaluate(self) -> dict[str, Any]:
+        """The accuracy of every model on its test fold, and their mean."""
+        found = shares_right(self.x, self.y, self.weights, self.tests)
+        return {"accuracy": float(np.mean(found)), "accuracies": found}
+
+    def interim(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """See `Paced`; a round between others has the accuracies of all models every `details` rounds."""
+        found = super().interim(record)
+        if record["round"] % self.plan.details:
+            found.pop("accuracies", None)
+        return found
 
     def state(self) -> dict[str, Any]:
         """See `Run`."""
@@ -222,10 +237,11 @@ class FedSelRun:
         }
 
     def _accuracy(self, number: int) -> dict[str, Any]:
-        """The mean over the models, each on its test fold; every `details` rounds all of them."""
-        found = shares_right(self.x, self.y, self.weights, self.tests)
-        detailed = number % self.plan.details == 0 or number == self.rounds
-        return {"accuracy": float(np.mean(found))} | ({"accuracies": found} if detailed else {})
+        """The mean accuracy; every `details` rounds, and in the last one, all of them."""
+        found = self.evaluate() if self.evaluates(number) else {}
+        if number % self.plan.details and number != self.rounds:
+            found.pop("accuracies", None)
+        return found
 
 
 def _rounds(plan: FedSelSettings, per_epoch: int) -> int:
