@@ -24,7 +24,7 @@ from ldp_audit.training import results
 from ldp_audit.training.device import device_of
 from ldp_audit.training.pipeline import comparing_of, findings_of, judge, plan_class
 from ldp_audit.training.runs import Canaries, Event, Spending, Training, Work, plain_settings, spread
-from ldp_audit.training.sweep import Job, Sweep, jobs_of
+from ldp_audit.training.sweep import Job, Sweep, doubts_of, jobs_of
 from ldp_audit.workers import Pool, cores, pool_of
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def run_experiment(
         kept = None if folder is None else folder / _RUNS
         document = _run(work, jobs, pool, kept, data, seed, described, audit=audit, progress=progress)
     document["findings"] = [finding.to_dict() for finding in judge(findings_of(plan), document)]
-    document["doubts"] = list(dict.fromkeys(sweep.doubt for sweep in sweeps if sweep.doubt))
+    document["doubts"] = doubts_of(sweeps)
     document["printed"] = [row.to_dict() for row in comparing_of(plan)(document)]
     return document
 
