@@ -23,7 +23,7 @@ from ldp_audit.files import lock, write_whole
 from ldp_audit.training import results
 from ldp_audit.training.device import device_of
 from ldp_audit.training.pipeline import comparing_of, findings_of, judge, plan_class
-from ldp_audit.training.runs import Canaries, Event, Spending, Training, Work, plain_settings, spread
+from ldp_audit.training.runs import Canaries, Event, Spending, Training, Work, plain_settings, spread, stored
 from ldp_audit.training.sweep import Job, Sweep, doubts_of, jobs_of
 from ldp_audit.workers import Pool, cores, pool_of
 
@@ -48,6 +48,7 @@ def run_experiment(
     folder: Path | None = None,
     resume: bool = False,
     audit: bool = False,
+    finished: bool = False,
     progress: Say | None = None,
 ) -> dict[str, Any]:
     """Run the sweeps and return the document that `results` describes.
@@ -55,7 +56,9 @@ def run_experiment(
     pipeline: a shipped one's name, or module:Class.   threads: of torch in each run; rounding depends on it.
     workers: processes of this machine; None: one per core on a CPU, one on a GPU.   scheduler: of a Dask cluster.
     folder: where finished runs and checkpoints are stored.   resume: continue the sweep that the folder holds.
-    audit: bound the epsilon of each point's first run from below, by canaries.   progress: called with lines.
+    audit: bound the epsilon of each point's first run from below, by canaries.
+    finished: train nothing; the document is about the points all of whose runs the folder holds, even while another
+        process trains the others.   progress: called with lines.
     Raises ValueError for bad settings, for data that do not fit, and for a folder that holds another sweep.
     """
     plan = plan_class(pipeline)
@@ -64,10 +67,12 @@ def run_experiment(
     work = Work.of(pipeline, data, name, threads)
     described = {**data.describe(), "digest": work.data_digest}
     pool = _pool(workers, scheduler, name, len(jobs))
-    with nullcontext() if folder is None else _locked(folder):
-        if folder is not None:
+    kept = None if folder is None else folder / _RUNS
+    if finished:
+        jobs = finished_points(work, jobs, kept)
+    with nullcontext() if folder is None or finished else _locked(folder):
+        if folder is not None and not finished:
             _write_manifest(folder, _manifest(work, seed, described, jobs), resume=resume)
-        kept = None if folder is None else folder / _RUNS
         document = _run(work, jobs, pool, kept, data, seed, described, audit=audit, progress=progress)
     document["findings"] = [finding.to_dict() for finding in judge(findings_of(plan), document)]
     document["doubts"] = doubts_of(sweeps)
@@ -105,6 +110,15 @@ def _run(
         said.next("audit", "points", len(first))
         audits = spread(work, [Canaries(job) for job in first], pool, folder=kept, progress=said.heard)
     return results.build(work.pipeline, seed, described, records, spend, audits)
+
+
+def finished_points(work: Work, jobs: Sequence[Job], kept: Path | None) -> list[Job]:
+    """The runs of the points all of whose runs are stored.   kept: where. ValueError if there is none."""
+    missing = {repr(job.settings) for job in jobs if kept is None or not stored(kept, Training(job), work).exists()}
+    found = [job for job in jobs if repr(job.settings) not in missing]
+    if not found:
+        raise ValueError(f"folder must hold all runs of a point or more, got {'none' if kept is None else kept.parent}")
+    return found
 
 
 @contextmanager

@@ -116,7 +116,7 @@ def paper_of(text: str) -> Paper:
         [[demonstration]]                                 # a sweep: base, set, vary, repeats
         [presets]
         name = [{ base = "mnist", set = { fraction = 0.5 }, vary = { epsilon = [1.0, inf] } }]
-        [[printed]]                                       # place, data, base, said, set, swept, cells
+        [[printed]]                                       # place, data, base, said, set, swept, other, cells
 
     TOML has no null: as on the command line, the text "none" is None. Other tables belong to the pipeline.
     Raises ValueError for an unknown key of a sweep or of [[printed]], and for an unknown base.
@@ -157,7 +157,7 @@ def paper_of(text: str) -> Paper:
 
 
 _SWEEP_KEYS = ("base", "set", "vary", "repeats")
-_PRINTED_KEYS = ("place", "data", "base", "said", "set", "swept", "cells")
+_PRINTED_KEYS = ("place", "data", "base", "said", "set", "swept", "other", "cells")
 
 
 def _check_keys(what: str, table: Mapping[str, Any], accepted: Sequence[str]) -> None:

@@ -58,6 +58,7 @@ def accuracies() -> Claim:
         name="accuracies and timings",
         place="Section 5, Fig. 2 and 3, Table 3",
         says="The accuracies and timings, that mu = 0.1 is the best choice, and that the noise prevents overfitting.",
+        experiments=("fedsel-adult",),
     )
 
 
