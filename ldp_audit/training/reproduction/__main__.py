@@ -67,8 +67,7 @@ def _planned_and_run(chosen: Sequence[Experiment], options: argparse.Namespace) 
         sys.stdout.write(f"{one.name}: {done} of {asked} runs{time}\n")
     sys.stdout.flush()
     for one in chosen if options.what != "plan" else ():
-        done, asked, _ = left[one.name]
-        if options.what == "run" or done == asked or (done and not one.choosing):
+        if options.what == "run" or left[one.name][0]:
             _run(one, options, finished=options.what == "record")
     return 0
 

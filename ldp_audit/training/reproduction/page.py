@@ -39,10 +39,11 @@ stay UNDECIDED there.
 * **NOT TESTED**: a single run, or other data than the paper's.
 
 The first two are false with probability at most {ERROR_RATE:g} each for a figure, and at most the stated error rate for
-a comparison (which its parts share), not corrected for the number of rows. Margins were stated before the runs. A
-paper's figure is taken as exact: none comes with an error or a number of repeats. Intervals of figures are those of the
-tests, {100 * (1 - 2 * ERROR_RATE):g}% by Student's t over the repeats. For repeats of a cross-validation they are about
-the data set, not about a population.
+a comparison (which its parts share), not corrected for the number of rows. Margins, and the rules by which learning
+rates are chosen, were fixed before the results of these runs were known, though not before single runs of similar
+settings. A paper's figure is taken as exact: none comes with an error or a number of repeats. Intervals of figures are
+those of the tests, {100 * (1 - 2 * ERROR_RATE):g}% by Student's t over the repeats. For repeats of a cross-validation
+they are about the data set, not about a population.
 
 Epsilon is that of the very run: exact, at delta = 1e-5, by name (who sent what is known) and shuffled, with certified
 bounds. Hours are those of one core that other programs shared.
