@@ -20,7 +20,8 @@ from ldp_audit.training.pipeline import plan_class, sweeps_of
 from ldp_audit.training.results import points_of, varied_fields
 from ldp_audit.training.sweep import Sweep
 
-RECORDS = files(__package__) / "records"
+_HERE = files("ldp_audit.training.reproduction")
+RECORDS = _HERE / "records"
 _DIGITS = 6
 """Decimals of a recorded accuracy; test sets have at most 48,842 records."""
 
@@ -64,7 +65,7 @@ class Experiment:
 @cache
 def experiments() -> tuple[Experiment, ...]:
     """All experiments, in the order in which they are run."""
-    text = (files(__package__) / "experiments.toml").read_text(encoding="utf-8")
+    text = (_HERE / "experiments.toml").read_text(encoding="utf-8")
     return tuple(Experiment(**table) for table in tomllib.loads(text)["experiment"])
 
 
