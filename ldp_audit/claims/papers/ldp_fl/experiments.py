@@ -84,6 +84,7 @@ def adaptive_gain_is_largest_on_cifar() -> Claim:
                 for eps in (5, 10)
             ),
         ),
+        experiments=("ldp-fl-table-1-mnist", "ldp-fl-table-1-fmnist"),
     )
 
 
