@@ -28,8 +28,8 @@ from ldp_audit.training.device import device_of
 from ldp_audit.training.kept_model import keep_model
 from ldp_audit.training.mapped_data import MappedData
 from ldp_audit.training.pipeline import Extendable, comparing_of, findings_of, judge, plan_class
-from ldp_audit.training.runs import Canaries, Event, Spending, Training, Work, data_of, plain_settings, spread
-from ldp_audit.training.sweep import Job, Sweep, jobs_of
+from ldp_audit.training.runs import Canaries, Event, Spending, Training, Work, data_of, plain_settings, spread, stored
+from ldp_audit.training.sweep import Job, Sweep, doubts_of, jobs_of
 from ldp_audit.workers import Pool, Processes, cores, pool_of
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def run_experiment(
     audit: bool = False,
     evaluate_every: int = 1,
     keep_models: bool = False,
+    finished: bool = False,
     progress: Say | None = None,
 ) -> dict[str, Any]:
     """Run the sweeps and return the document that `results` describes.
@@ -67,7 +68,8 @@ def run_experiment(
     audit: bound the epsilon of each point's first run from below, by canaries.
     evaluate_every: see `pipeline.Paced`; the last round is always evaluated.
     keep_models: write every run's model into the folder, for `kept_model.load_model`.
-    progress: called with lines.
+    finished: train nothing; the document is about the points all of whose runs the folder holds, even while another
+        process trains the others.   progress: called with lines.
     Raises ValueError for bad settings, for data that do not fit, and for a folder that holds another sweep.
     """
     plan = plan_class(pipeline)
@@ -78,16 +80,18 @@ def run_experiment(
     pool = _pool(workers, scheduler, name, len(jobs))
     if keep_models and (folder is None or not pool.local):
         raise ValueError("models are kept in the folder --out by workers of this machine: give --out, no --scheduler")
-    with _shared(work, pool) as work, nullcontext() if folder is None else _locked(folder):
-        if folder is not None:
+    kept = None if folder is None else folder / _RUNS
+    if finished:
+        jobs = finished_points(work, jobs, kept)
+    with _shared(work, pool) as work, nullcontext() if folder is None or finished else _locked(folder):
+        if folder is not None and not finished:
             _write_manifest(folder, _manifest(work, seed, described, jobs), work, jobs, resume=resume)
-        kept = None if folder is None else folder / _RUNS
         data = data_of(work)  # the mapped one, so that the memory of the other is free
         document = _run(work, jobs, pool, kept, data, seed, described, audit=audit, progress=progress)
         if keep_models and folder is not None and kept is not None:
             _keep_models(folder / _MODELS, kept, work, jobs, document)
     document["findings"] = [finding.to_dict() for finding in judge(findings_of(plan), document)]
-    document["doubts"] = list(dict.fromkeys(sweep.doubt for sweep in sweeps if sweep.doubt))
+    document["doubts"] = doubts_of(sweeps)
     document["printed"] = [row.to_dict() for row in comparing_of(plan)(document)]
     return document
 
@@ -131,6 +135,15 @@ def _keep_models(models: Path, kept: Path, work: Work, jobs: Sequence[Job], docu
     for number, (job, run) in enumerate(zip(jobs, document["runs"], strict=True), 1):
         spend = spent.get(repr({name: run["settings"][name] for name in varied}))
         keep_model(kept / f"{Training(job).file(work)}.state", models / f"run-{number}.pt", spend)
+
+
+def finished_points(work: Work, jobs: Sequence[Job], kept: Path | None) -> list[Job]:
+    """The runs of the points all of whose runs are stored.   kept: where. ValueError if there is none."""
+    missing = {repr(job.settings) for job in jobs if kept is None or not stored(kept, Training(job), work).exists()}
+    found = [job for job in jobs if repr(job.settings) not in missing]
+    if not found:
+        raise ValueError(f"folder must hold all runs of a point or more, got {'none' if kept is None else kept.parent}")
+    return found
 
 
 @contextmanager

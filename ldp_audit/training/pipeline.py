@@ -38,6 +38,9 @@ PIPELINES = {
 }
 """The shipped plans, as "module:class"; `--pipeline module:class` names a user's own."""
 
+DEMONSTRATION = "demonstration"
+"""The preset that every pipeline has."""
+
 
 class Plan(Protocol):
     """The settings of a run: a frozen dataclass whose fields are numbers, texts, booleans or None, each with a default.
@@ -192,6 +195,30 @@ def preset_of(plan: type, name: str) -> tuple[Sweep, ...]:
         known = ", ".join(presets) or "none, for this pipeline"
         raise ValueError(f"preset must be one of {known}, got {name!r}")
     return _sweeps(presets[name])
+
+
+def sweeps_of(
+    plan: type,
+    preset: str | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    varied: Mapping[str, Sequence[Any]] | None = None,
+    repeats: int | None = None,
+) -> list[Sweep]:
+    """A preset's sweeps with these settings fixed and those varied, each point repeated so often.
+
+    preset: None for the demonstration, or, with settings, for a sweep of them alone.
+    Raises ValueError for an unknown preset, and for a setting that is given twice.
+    """
+    fixed, varied = dict(fixed or {}), varied or {}
+    if repeats is not None and any(one.name == "repeats" for one in dataclasses.fields(plan)):  # a run has a batch
+        if "repeats" in fixed:
+            raise ValueError("--repeats and --set repeats say the same; give one of them")
+        fixed, repeats = {**fixed, "repeats": repeats}, None
+    if preset is None and (fixed or varied):
+        base: tuple[Sweep, ...] = (Sweep(),)
+    else:
+        base = demonstration_of(plan) if preset in (None, DEMONSTRATION) else preset_of(plan, preset)
+    return [one.changed(fixed, varied, repeats) for one in base]
 
 
 def _module_attribute(plan: type, name: str, default: Any) -> Any:

@@ -418,7 +418,7 @@ def spread(
     folder: where finished records are looked up and stored.   progress: called with each event and the number of
         finished records. Raises ValueError for bad input to a run and RuntimeError for other failures, naming the run.
     """
-    files = [None if folder is None else folder / f"{what.file(work)}.json" for what in whats]
+    files = [None if folder is None else stored(folder, what, work) for what in whats]
     records = [
         None if file is None or not file.exists() else _read(file, what)
         for file, what in zip(files, whats, strict=True)
@@ -446,6 +446,11 @@ def spread(
     finally:
         events.close()
     return [record for record in records if record is not None]
+
+
+def stored(folder: Path, what: Computed, work: Work) -> Path:
+    """The file of the finished record."""
+    return folder / f"{what.file(work)}.json"
 
 
 def computed(work: Work, task: Task, say: Say) -> Event:

@@ -80,7 +80,7 @@ def beats_flat(results: Results) -> Finding | None:
     return _compare(
         results,
         "fedsel-beats-flat",
-        f"EXP-PM, PE-PM and PS-PM are more accurate than flat PM; epsilon = {EPSILON:g}, one learning rate.",
+        f"EXP-PM, PE-PM and PS-PM are more accurate than flat PM at epsilon = {EPSILON:g}.",
         {f"{one}-PM against PM": (_point(f"{one}-PM"), _point("PM")) for one in SELECTIONS},
         place="Fig. 2, Table 3",
         note=f"{_NOTE} The signal ratio is FedSel's squared signal-to-noise ratio over flat "
@@ -377,12 +377,14 @@ class Difference(NamedTuple):
     """percent: mean over the repeats of the cross-validation.   error: its standard error; NaN for one repeat.
 
     low, high: 95% interval by Student's t, given the data; infinite for one repeat, or for a few equal ones.
+    values: of the repeats, percent.
     """
 
     percent: float
     error: float
     low: float
     high: float
+    values: tuple[float, ...]
 
 
 class GainAndLoss(NamedTuple):
@@ -404,7 +406,7 @@ def gains_and_losses(results: Mapping[str, Any], model: str, *, epsilon: float =
 def _difference(values: Sequence[float]) -> Difference:
     spread = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
     low, mean, high = interval(values, _TAIL)
-    return Difference(100 * mean, 100 * spread, 100 * low, 100 * high)
+    return Difference(100 * mean, 100 * spread, 100 * low, 100 * high, tuple(100 * one for one in values))
 
 
 def _cells(found: Mapping[str, GainAndLoss], line: Mapping[str, Any], more: str) -> list[Row]:
@@ -417,7 +419,7 @@ def _cells(found: Mapping[str, GainAndLoss], line: Mapping[str, Any], more: str)
 
 def _row(what: str, found: Difference, printed: float) -> Row:
     ends = (found.low, found.high) if math.isfinite(found.low) else (None, None)
-    return Row("Table 3", what, "points", printed, found.percent, *ends)
+    return Row("Table 3", what, "points", printed, found.percent, *ends, found.values)
 
 
 @dataclass(frozen=True)
