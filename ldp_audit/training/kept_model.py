@@ -82,18 +82,20 @@ def load_model(path: str | Path, *, own: bool = False) -> TrainedModel:
             raise ValueError(f"its kind is {document['kind']!r}, its schema_version {document['schema_version']!r}")
         told, rounds = document["arguments"], document["rounds"]
         check_rounds(rounds, len(rounds))
-        pipeline, settings = told["pipeline"], dict(told["settings"])
-        foreign = [text for text in (pipeline, *settings.values()) if isinstance(text, str) and ":" in text]
+        pipeline, settings = str(told["pipeline"]), dict(told["settings"])
+        foreign = [str(name) for name in (pipeline, *settings.values()) if ":" in str(name)]
+        accuracy, rest = rounds[-1]["accuracy"], (document.get("spend"), document["state"])
+        seed, data = told["seed"], told["data"]
     except DAMAGE as error:
         raise damaged(path, error) from None
     if not own and (foreign or pipeline not in PIPELINES):
         raise ValueError(f"{path} names {(foreign or [pipeline])[0]!r}, whose import runs its code; own=True allows it")
     kind = plan_class(pipeline)
-    values = {name: read_value(kind, name, v) if isinstance(v, str) else v for name, v in settings.items()}
-    accuracy = rounds[-1]["accuracy"]
-    return TrainedModel(
-        pipeline, kind(**values), told["seed"], told["data"], accuracy, document.get("spend"), document["state"]
-    )
+    try:
+        values = {name: read_value(kind, name, v) if isinstance(v, str) else v for name, v in settings.items()}
+        return TrainedModel(pipeline, kind(**values), seed, data, accuracy, *rest)
+    except DAMAGE as error:
+        raise damaged(path, error) from None
 
 
 def keep_model(state: Path, path: Path, spend: Mapping[str, Any] | None) -> None:

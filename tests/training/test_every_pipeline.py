@@ -16,7 +16,7 @@ import torch
 from ldp_audit.training import pipeline
 from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.kept_model import keep_model, load_model
-from ldp_audit.training.runs import read, train
+from ldp_audit.training.runs import packed, read, train
 from tests.together import together
 from tests.training.fedmd_nfdp import small as fedmd
 from tests.training.fedsel import tiny as fedsel
@@ -171,7 +171,15 @@ def test_a_model_that_names_code_is_refused_unless_it_is_ones_own(tmp_path: Path
         model.networks()
     with pytest.raises(ValueError, match="rounds must be left as they are"):
         model.run(points(), rounds=9)
-    path.write_bytes(path.read_bytes()[:-1])
+    document = read(path)
+    for change in ({"rounds": []}, {"arguments": {"pipeline": ["a"], "settings": {}}}, {"kind": "x"}, {"state": None}):
+        broken = {**document, **change}
+        if change == {"state": None}:
+            del broken["state"]
+        path.write_bytes(packed(broken))
+        with pytest.raises(ValueError, match="damaged"):
+            load_model(path, own=True)
+    path.write_bytes(packed(document)[:-1])
     with pytest.raises(ValueError, match="damaged"):
         load_model(path)
     with pytest.raises(ValueError, match="the model of that run cannot be kept"):
