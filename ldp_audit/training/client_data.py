@@ -45,6 +45,8 @@ class ClientData:
             raise ValueError(f"x must have shape {shape}, got {tuple(self.x.shape)}")
         if self.y.shape[:lead] != self.x.shape[:lead]:
             raise ValueError(f"y must have shape {tuple(self.x.shape[:lead])}, got {tuple(self.y.shape)}")
+        if self.index is not None and not _indexes(self.index, len(self.x)):
+            raise ValueError(f"index must be int64, shape (clients, samples), in 0 .. {len(self.x) - 1}")
         places = self.x.shape[:2] if self.index is None else self.index.shape
         if self.sizes.dtype != torch.int64 or self.sizes.shape != places[:1]:
             raise ValueError(
@@ -111,6 +113,12 @@ class ClientData:
     def __len__(self) -> int:
         """The number of clients."""
         return len(self.sizes)
+
+
+def _indexes(index: Tensor, count: int) -> bool:
+    """Whether these are indices of so many samples, for each client."""
+    whole = index.dtype == torch.int64 and index.ndim == 2 and index.numel() > 0 and index.device.type == "cpu"
+    return whole and int(index.min()) >= 0 and int(index.max()) < count
 
 
 def _iid(images: Images, clients: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
