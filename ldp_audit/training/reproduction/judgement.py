@@ -102,7 +102,7 @@ def summary(experiment: Experiment, readings: Sequence[Reading]) -> list[str]:
         if len(told) > _MOST_LINES:
             count = Counter(one.verdict for one in reading.figures)
             verdicts = ", ".join(f"{number} {verdict}" for verdict, number in count.items())
-            told = [f"of {len(told)} figures {verdicts} (margin {experiment.margin:g} points)."]
+            told = [f"of {len(told)} figures {verdicts} ({experiment.margin_words})."]
         told += [f"{one.verdict}: {one.says.rstrip('.')} ({one.place})." for one in reading.comparisons]
         lines += [f"{head}: {one}" for one in told]
     return lines
@@ -111,7 +111,7 @@ def summary(experiment: Experiment, readings: Sequence[Reading]) -> list[str]:
 def _figure_words(figure: Figure, experiment: Experiment) -> str:
     row, unit = figure.row, " points" if figure.row.unit == "points" else "%"
     printed, here = (value if row.unit == "points" else 100 * value for value in (row.printed, row.measured))
-    test = f"mean of {len(row.values)} repeats, margin {experiment.margin:g} points"
+    test = f"mean of {len(row.values)} repeats, {experiment.margin_words}"
     return f"{figure.verdict}: {row.what}, printed {printed:.2f}{unit}, here {here:.2f}{unit} ({row.other or test})."
 
 

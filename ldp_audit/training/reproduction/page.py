@@ -43,7 +43,8 @@ a comparison (which its parts share), not corrected for the number of rows. Marg
 rates are chosen, were fixed before the results of these runs were known, though not before single runs of similar
 settings. A paper's figure is taken as exact: none comes with an error or a number of repeats. Intervals of figures are
 those of the tests, {100 * (1 - 2 * ERROR_RATE):g}% by Student's t over the repeats. For repeats of a cross-validation
-they are about the data set, not about a population.
+they are about the data set, not about a population. The bounds of a comparison's differences are one-sided, at its
+error rate divided by the number of its parts.
 
 Epsilon is that of the very run: exact, at delta = 1e-5, by name (who sent what is known) and shuffled, with certified
 bounds. Hours are those of one core that other programs shared.
@@ -71,15 +72,20 @@ def _judgements(one: Experiment, readings: Sequence[Reading]) -> Iterator[str]:
     ]
     if rows:
         repeats = len(readings[0].figures[0].row.values)
-        yield _table([f"{repeats} repeats; margin {one.margin:g} points", "paper", *names], iter(rows))
+        yield _table([f"{repeats} repeats; {one.margin_words}", "paper", *names], iter(rows))
         yield ""
-    compared = [
-        [f"{same[0].says} ({same[0].place}; error rate {same[0].error_rate:g})", *map(_comparison_cell, same)]
-        for same in zip(*(reading.comparisons for reading in readings), strict=True)
-    ]
+    compared = [row for same in zip(*(one.comparisons for one in readings), strict=True) for row in _compared(same)]
     if compared:
-        yield _table(["comparison, in points", *names], iter(compared))
+        yield _table(["comparison, differences in points", *names], iter(compared))
         yield ""
+
+
+def _compared(same: Sequence[Comparison]) -> Iterator[list[str]]:
+    """The verdict of each reading on one comparison, and its tested differences."""
+    says = same[0].says.rstrip(".")
+    yield [f"{says} ({same[0].place}; error rate {same[0].error_rate:g})", *(f"**{one.verdict}**" for one in same)]
+    parts = [dict(_differences(one.numbers)) for one in same]
+    yield from ([name or "difference", *(_difference(one[name]) for one in parts)] for name in parts[0])
 
 
 def _value(value: float, row: Row) -> str:
@@ -87,13 +93,9 @@ def _value(value: float, row: Row) -> str:
 
 
 def _figure_cell(one: Figure) -> str:
-    ends = "" if one.low is None or one.high is None else f" [{_value(one.low, one.row)}, {_value(one.high, one.row)}]"
+    scale = 1 if one.row.unit == "points" else 100
+    ends = "" if one.low is None or one.high is None else f" [{scale * one.low:.2f}, {scale * one.high:.2f}]"
     return f"{_value(one.row.measured, one.row)}{ends}: **{one.verdict}**{' (other data)' if one.row.other else ''}"
-
-
-def _comparison_cell(one: Comparison) -> str:
-    shown = [f"{name}: {_difference(part)}".removeprefix(": ") for name, part in _differences(one.numbers)]
-    return f"**{one.verdict}**; {'; '.join(shown)}"
 
 
 def _differences(numbers: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
