@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ldp_audit.accounting.protocols.protocol_report import interval, number
 from ldp_audit.training.reproduction.judgement import (
     ERROR_RATE,
     Comparison,
@@ -16,6 +15,7 @@ from ldp_audit.training.reproduction.judgement import (
     Reading,
     choosing_scores,
     judged,
+    spends,
     summary,
 )
 from ldp_audit.training.reproduction.record import Experiment, experiments, recorded
@@ -55,7 +55,11 @@ def page() -> str:
     """The page."""
     found = [(one, recorded(one.name)) for one in experiments()]
     run = [(one, results, judged(one, results)) for one, results in found if results is not None]
-    parts = [_OPENING, "## In short\n", *(f"* {line}" for one, _, readings in run for line in summary(one, readings))]
+    parts = [
+        _OPENING,
+        "## In short\n",
+        *(f"* {line}" for one, results, readings in run for line in summary(one, results, readings)),
+    ]
     for one, results, readings in run:
         parts += ["", *_chapter(one, results, readings)]
     left = [_left(one, results) for one, results in found]
@@ -132,13 +136,14 @@ def _chapter(one: Experiment, results: Mapping[str, Any], readings: Sequence[Rea
     if one.choosing:
         yield from _rates(one, results, readings)
     else:
-        yield _table(*_accuracies(results))
+        yield _table(*_accuracies(one, results))
         yield ""
     if results["spend"]:
-        yield _table(*_spends(results))
+        head = ["spend of the run", "epsilon by name", "shuffled", "pure", "the paper's epsilon"]
+        yield _table(head, iter([list(row) for row in spends(one, results)]))
 
 
-def _accuracies(results: Mapping[str, Any]) -> tuple[list[str], Iterator[list[str]]]:
+def _accuracies(one: Experiment, results: Mapping[str, Any]) -> tuple[list[str], Iterator[list[str]]]:
     """Mean accuracy over the repeats after some of the rounds, and each repeat's after the last."""
     last = max(len(run["rounds"]) for run in results["runs"])
     rounds = sorted({1, *range(5, last, 5), last})
@@ -148,28 +153,8 @@ def _accuracies(results: Mapping[str, Any]) -> tuple[list[str], Iterator[list[st
         means = [sum(run["rounds"][at - 1]["accuracy"] for run in runs) / len(runs) for at in rounds]
         each = ", ".join(f"{100 * run['rounds'][-1]['accuracy']:.2f}" for run in runs)
         seeds = ", ".join(str(run["seed"]) for run in runs)
-        rows.append([words(point["settings"]), *(f"{100 * mean:.2f}" for mean in means), each, seeds])
+        rows.append([words(one.told(runs[0])), *(f"{100 * mean:.2f}" for mean in means), each, seeds])
     return ["accuracy, %", *(f"round {at}" for at in rounds), "each repeat", "seeds"], iter(rows)
-
-
-def _spends(results: Mapping[str, Any]) -> tuple[list[str], Iterator[list[str]]]:
-    head = ["spend of the run", "epsilon by name", "shuffled", "pure", "the paper's epsilon"]
-    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
-    for one in results["spend"]:
-        everything, claimed = one["everything"], one["claimed"]
-        paper = "no number" if claimed is None or claimed["epsilon"] is None else number(float(claimed["epsilon"]))
-        cells = (*map(_ends, (everything["by_name"], everything["shuffled"])), number(float(everything["pure"])), paper)
-        groups.setdefault(cells, []).append(one["settings"])
-    return head, iter([[words(_common(settings)), *cells] for cells, settings in groups.items()])
-
-
-def _common(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The settings that all of these have."""
-    return {name: value for name, value in settings[0].items() if all(one[name] == value for one in settings)}
-
-
-def _ends(ends: Sequence[Any] | None) -> str:
-    return "" if ends is None else interval((float(ends[0]), float(ends[1])))
 
 
 def _rates(one: Experiment, results: Mapping[str, Any], readings: Sequence[Reading]) -> Iterator[str]:

@@ -53,6 +53,11 @@ class Experiment:
         varied = {name: tuple(values) for name, values in self.vary.items()}
         return sweeps_of(plan_class(self.pipeline), self.preset, self.set, varied, self.repeats)
 
+    def told(self, run: Mapping[str, Any]) -> dict[str, Any]:
+        """A run's settings by which the experiment's points differ, and those that it sets itself."""
+        varied = {name for sweep in self.sweeps() for name in sweep.varied}
+        return {name: value for name, value in run["settings"].items() if name in varied or name in self.set}
+
     @property
     def margin_words(self) -> str:
         """The margin in words."""
