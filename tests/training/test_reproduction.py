@@ -103,7 +103,7 @@ def test_one_run_and_other_data_are_not_tested() -> None:
     digits = experiment_named("fedmd-nfdp-digits")
     (reading,) = judged(digits, fedmd(digits))
     assert {one.verdict for one in reading.figures} == {"NOT TESTED"}
-    assert any("letters" in line for line in summary(digits, [reading]))
+    assert any("letters" in line for line in summary(digits, fedmd(digits), [reading]))
 
 
 def fedmd(one: Experiment) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def fedmd(one: Experiment) -> dict[str, Any]:
         {"settings": dict(job.settings), "seed": job.seed, "rounds": [{"accuracy": 0.8 + place / 1000}]}
         for place, job in enumerate(jobs)
     ]
-    return {"data": {"name": "mnist"}, "runs": runs}
+    return {"data": {"name": "mnist"}, "runs": runs, "spend": []}
 
 
 def adult(best: Mapping[str, float]) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def adult(best: Mapping[str, float]) -> dict[str, Any]:
         values = [(0.9 if right else 0.85)] * 15 + [(0.8 if right else 0.95)] * 25
         accuracies = [a + b for a, b in zip(values, wobble, strict=True)]
         runs.append({"settings": dict(job.settings), "seed": job.seed, "rounds": [{"accuracies": accuracies}]})
-    return {"data": {"name": "adult", "positive": 0.24, "columns": 123}, "runs": runs}
+    return {"data": {"name": "adult", "positive": 0.24, "columns": 123}, "runs": runs, "spend": []}
 
 
 def test_rates_are_chosen_on_repeats_that_are_not_reported() -> None:
@@ -140,7 +140,7 @@ def test_rates_are_chosen_on_repeats_that_are_not_reported() -> None:
     assert gains == pytest.approx([-15.0] * 6, abs=0.1), "what is reported has the opposite sign of what was chosen by"
     assert {len(one.row.values) for one in (*own.figures, *shared.figures)} == {5}
     assert {one.verdict for one in shared.comparisons} == {"NOT REPRODUCED"}
-    assert len(summary(ADULT, [shared])) == 3
+    assert len(summary(ADULT, adult(best), [shared])) == 3
 
 
 def test_what_is_finished_can_be_told_while_the_rest_runs(tmp_path: Path) -> None:

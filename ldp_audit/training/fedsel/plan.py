@@ -125,7 +125,7 @@ def gain_above_loss(results: Results) -> Finding | None:
         return None
     return _finding(
         "gain-above-loss",
-        "What the private selection gains is more than what its share of the budget costs (Table 3).",
+        "What the private selection gains is more than what its share of the budget costs.",
         differences,
         place="Table 3",
         note=f"{_NOTE} Gain less loss is acc(S-PM) - acc(PM), whatever the control group "

@@ -23,6 +23,7 @@ from ldp_audit.training.reproduction.record import (
     experiment_named,
     experiments,
     recorded,
+    written,
 )
 from ldp_audit.training.runs import Training, Work, stored
 from ldp_audit.training.sweep import jobs_of
@@ -100,9 +101,8 @@ def _run(one: Experiment, options: argparse.Namespace, *, finished: bool) -> Non
         )
     finally:
         progress.end()
-    record = json.dumps(condensed(results), indent=1, allow_nan=False) + "\n"
     options.records.mkdir(parents=True, exist_ok=True)
-    write_whole({options.records / f"{one.name}.json": record})
+    write_whole({options.records / f"{one.name}.json": written(condensed(results))})
     recorded.cache_clear()
     write_whole({options.page: page()})
 

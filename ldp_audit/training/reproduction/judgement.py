@@ -23,11 +23,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ldp_audit.accounting.protocols.protocol_report import interval, number
 from ldp_audit.training.fedsel.solution import SELECTIONS
 from ldp_audit.training.findings import within
 from ldp_audit.training.pipeline import comparing_of, findings_of, judge, plan_class
 from ldp_audit.training.reproduction.record import Experiment, experiment_named, recorded
-from ldp_audit.training.results import Row
+from ldp_audit.training.results import Row, runs_at, words
 
 ERROR_RATE = 0.01
 """Of a figure's REPRODUCED, and of its NOT REPRODUCED."""
@@ -90,11 +91,11 @@ def evidence(name: str) -> list[str]:
     experiment, results = experiment_named(name), recorded(name)
     if results is None:
         return [f"{experiment.says}: not run yet."]
-    return summary(experiment, judged(experiment, results))
+    return summary(experiment, results, judged(experiment, results))
 
 
-def summary(experiment: Experiment, readings: Sequence[Reading]) -> list[str]:
-    """The verdicts in sentences; figures of a long table are counted."""
+def summary(experiment: Experiment, results: Results, readings: Sequence[Reading]) -> list[str]:
+    """The verdicts in sentences, and the spends if they are few; figures of a long table are counted."""
     lines = []
     for reading in readings:
         head = f"{experiment.says}{', ' + reading.name if reading.name else ''}"
@@ -102,16 +103,41 @@ def summary(experiment: Experiment, readings: Sequence[Reading]) -> list[str]:
         if len(told) > _MOST_LINES:
             count = Counter(one.verdict for one in reading.figures)
             verdicts = ", ".join(f"{number} {verdict}" for verdict, number in count.items())
-            told = [f"of {len(told)} figures {verdicts} (margin {experiment.margin:g} points)."]
+            told = [f"of {len(told)} figures {verdicts} ({experiment.margin_words})."]
         told += [f"{one.verdict}: {one.says.rstrip('.')} ({one.place})." for one in reading.comparisons]
         lines += [f"{head}: {one}" for one in told]
+    spent = list(spends(experiment, results))
+    if len(spent) <= _MOST_LINES:
+        lines += [
+            f"{experiment.says}, spend of a run with {what}: epsilon {by_name} by name"
+            f"{f', {shuffled} shuffled' if shuffled else ''}; the paper's: {paper}."
+            for what, by_name, shuffled, _, paper in spent
+        ]
     return lines
+
+
+def spends(experiment: Experiment, results: Results) -> Iterator[tuple[str, str, str, str, str]]:
+    """Settings with one spend, and their epsilon by name, shuffled, pure, and the paper's."""
+    groups: dict[tuple[str, str, str, str], list[dict[str, Any]]] = {}
+    for one in results["spend"]:
+        everything, claimed = one["everything"], one["claimed"]
+        paper = "no number" if claimed is None or claimed["epsilon"] is None else number(float(claimed["epsilon"]))
+        pure = number(float(everything["pure"]))
+        cells = (_ends(everything["by_name"]), _ends(everything["shuffled"]), pure, paper)
+        groups.setdefault(cells, []).append(experiment.told(runs_at(results, one)[0]))
+    for cells, settings in groups.items():
+        common = {name: value for name, value in settings[0].items() if all(one[name] == value for one in settings)}
+        yield words(common), *cells
+
+
+def _ends(ends: Sequence[Any] | None) -> str:
+    return "" if ends is None else interval((float(ends[0]), float(ends[1])))
 
 
 def _figure_words(figure: Figure, experiment: Experiment) -> str:
     row, unit = figure.row, " points" if figure.row.unit == "points" else "%"
     printed, here = (value if row.unit == "points" else 100 * value for value in (row.printed, row.measured))
-    test = f"mean of {len(row.values)} repeats, margin {experiment.margin:g} points"
+    test = f"mean of {len(row.values)} repeats, {experiment.margin_words}"
     return f"{figure.verdict}: {row.what}, printed {printed:.2f}{unit}, here {here:.2f}{unit} ({row.other or test})."
 
 

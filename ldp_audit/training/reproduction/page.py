@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ldp_audit.accounting.protocols.protocol_report import interval, number
 from ldp_audit.training.reproduction.judgement import (
     ERROR_RATE,
     Comparison,
@@ -16,6 +15,7 @@ from ldp_audit.training.reproduction.judgement import (
     Reading,
     choosing_scores,
     judged,
+    spends,
     summary,
 )
 from ldp_audit.training.reproduction.record import Experiment, experiments, recorded
@@ -43,7 +43,8 @@ a comparison (which its parts share), not corrected for the number of rows. Marg
 rates are chosen, were fixed before the results of these runs were known, though not before single runs of similar
 settings. A paper's figure is taken as exact: none comes with an error or a number of repeats. Intervals of figures are
 those of the tests, {100 * (1 - 2 * ERROR_RATE):g}% by Student's t over the repeats. For repeats of a cross-validation
-they are about the data set, not about a population.
+they are about the data set, not about a population. The bounds of a comparison's differences are one-sided, at its
+error rate divided by the number of its parts.
 
 Epsilon is that of the very run: exact, at delta = 1e-5, by name (who sent what is known) and shuffled, with certified
 bounds. Hours are those of one core that other programs shared.
@@ -54,7 +55,11 @@ def page() -> str:
     """The page."""
     found = [(one, recorded(one.name)) for one in experiments()]
     run = [(one, results, judged(one, results)) for one, results in found if results is not None]
-    parts = [_OPENING, "## In short\n", *(f"* {line}" for one, _, readings in run for line in summary(one, readings))]
+    parts = [
+        _OPENING,
+        "## In short\n",
+        *(f"* {line}" for one, results, readings in run for line in summary(one, results, readings)),
+    ]
     for one, results, readings in run:
         parts += ["", *_chapter(one, results, readings)]
     left = [_left(one, results) for one, results in found]
@@ -71,15 +76,20 @@ def _judgements(one: Experiment, readings: Sequence[Reading]) -> Iterator[str]:
     ]
     if rows:
         repeats = len(readings[0].figures[0].row.values)
-        yield _table([f"{repeats} repeats; margin {one.margin:g} points", "paper", *names], iter(rows))
+        yield _table([f"{repeats} repeats; {one.margin_words}", "paper", *names], iter(rows))
         yield ""
-    compared = [
-        [f"{same[0].says} ({same[0].place}; error rate {same[0].error_rate:g})", *map(_comparison_cell, same)]
-        for same in zip(*(reading.comparisons for reading in readings), strict=True)
-    ]
+    compared = [row for same in zip(*(one.comparisons for one in readings), strict=True) for row in _compared(same)]
     if compared:
-        yield _table(["comparison, in points", *names], iter(compared))
+        yield _table(["comparison, differences in points", *names], iter(compared))
         yield ""
+
+
+def _compared(same: Sequence[Comparison]) -> Iterator[list[str]]:
+    """The verdict of each reading on one comparison, and its tested differences."""
+    says = same[0].says.rstrip(".")
+    yield [f"{says} ({same[0].place}; error rate {same[0].error_rate:g})", *(f"**{one.verdict}**" for one in same)]
+    parts = [dict(_differences(one.numbers)) for one in same]
+    yield from ([name or "difference", *(_difference(one[name]) for one in parts)] for name in parts[0])
 
 
 def _value(value: float, row: Row) -> str:
@@ -87,13 +97,9 @@ def _value(value: float, row: Row) -> str:
 
 
 def _figure_cell(one: Figure) -> str:
-    ends = "" if one.low is None or one.high is None else f" [{_value(one.low, one.row)}, {_value(one.high, one.row)}]"
+    scale = 1 if one.row.unit == "points" else 100
+    ends = "" if one.low is None or one.high is None else f" [{scale * one.low:.2f}, {scale * one.high:.2f}]"
     return f"{_value(one.row.measured, one.row)}{ends}: **{one.verdict}**{' (other data)' if one.row.other else ''}"
-
-
-def _comparison_cell(one: Comparison) -> str:
-    shown = [f"{name}: {_difference(part)}".removeprefix(": ") for name, part in _differences(one.numbers)]
-    return f"**{one.verdict}**; {'; '.join(shown)}"
 
 
 def _differences(numbers: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -130,13 +136,14 @@ def _chapter(one: Experiment, results: Mapping[str, Any], readings: Sequence[Rea
     if one.choosing:
         yield from _rates(one, results, readings)
     else:
-        yield _table(*_accuracies(results))
+        yield _table(*_accuracies(one, results))
         yield ""
     if results["spend"]:
-        yield _table(*_spends(results))
+        head = ["spend of the run", "epsilon by name", "shuffled", "pure", "the paper's epsilon"]
+        yield _table(head, iter([list(row) for row in spends(one, results)]))
 
 
-def _accuracies(results: Mapping[str, Any]) -> tuple[list[str], Iterator[list[str]]]:
+def _accuracies(one: Experiment, results: Mapping[str, Any]) -> tuple[list[str], Iterator[list[str]]]:
     """Mean accuracy over the repeats after some of the rounds, and each repeat's after the last."""
     last = max(len(run["rounds"]) for run in results["runs"])
     rounds = sorted({1, *range(5, last, 5), last})
@@ -146,28 +153,8 @@ def _accuracies(results: Mapping[str, Any]) -> tuple[list[str], Iterator[list[st
         means = [sum(run["rounds"][at - 1]["accuracy"] for run in runs) / len(runs) for at in rounds]
         each = ", ".join(f"{100 * run['rounds'][-1]['accuracy']:.2f}" for run in runs)
         seeds = ", ".join(str(run["seed"]) for run in runs)
-        rows.append([words(point["settings"]), *(f"{100 * mean:.2f}" for mean in means), each, seeds])
+        rows.append([words(one.told(runs[0])), *(f"{100 * mean:.2f}" for mean in means), each, seeds])
     return ["accuracy, %", *(f"round {at}" for at in rounds), "each repeat", "seeds"], iter(rows)
-
-
-def _spends(results: Mapping[str, Any]) -> tuple[list[str], Iterator[list[str]]]:
-    head = ["spend of the run", "epsilon by name", "shuffled", "pure", "the paper's epsilon"]
-    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
-    for one in results["spend"]:
-        everything, claimed = one["everything"], one["claimed"]
-        paper = "no number" if claimed is None or claimed["epsilon"] is None else number(float(claimed["epsilon"]))
-        cells = (*map(_ends, (everything["by_name"], everything["shuffled"])), number(float(everything["pure"])), paper)
-        groups.setdefault(cells, []).append(one["settings"])
-    return head, iter([[words(_common(settings)), *cells] for cells, settings in groups.items()])
-
-
-def _common(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The settings that all of these have."""
-    return {name: value for name, value in settings[0].items() if all(one[name] == value for one in settings)}
-
-
-def _ends(ends: Sequence[Any] | None) -> str:
-    return "" if ends is None else interval((float(ends[0]), float(ends[1])))
 
 
 def _rates(one: Experiment, results: Mapping[str, Any], readings: Sequence[Reading]) -> Iterator[str]:

@@ -53,6 +53,16 @@ class Experiment:
         varied = {name: tuple(values) for name, values in self.vary.items()}
         return sweeps_of(plan_class(self.pipeline), self.preset, self.set, varied, self.repeats)
 
+    def told(self, run: Mapping[str, Any]) -> dict[str, Any]:
+        """A run's settings by which the experiment's points differ, and those that it sets itself."""
+        varied = {name for sweep in self.sweeps() for name in sweep.varied}
+        return {name: value for name, value in run["settings"].items() if name in varied or name in self.set}
+
+    @property
+    def margin_words(self) -> str:
+        """The margin in words."""
+        return f"margin {self.margin:g} point{'' if self.margin == 1 else 's'}"
+
     def command(self) -> str:
         """The command line that runs it alone."""
         words = ["ldp-audit train", self.pipeline, "--preset", self.preset, "--data", self.data]
@@ -75,6 +85,16 @@ def experiment_named(name: str) -> Experiment:
     if name not in known:
         raise ValueError(f"experiment must be one of {', '.join(known)}, got {name!r}")
     return known[name]
+
+
+def written(record: Mapping[str, Any]) -> str:
+    """A record as text, with a line for each run and each spend."""
+    lists = {name: record[name] for name in ("runs", "spend")}
+    text = json.dumps({**record, **{name: [] for name in lists}}, indent=1, allow_nan=False)
+    for name, items in lists.items():
+        lines = ",\n".join(json.dumps(item, allow_nan=False) for item in items)
+        text = text.replace(f'"{name}": []', f'"{name}": [\n{lines}\n ]')
+    return text + "\n"
 
 
 def condensed(results: Mapping[str, Any]) -> dict[str, Any]:
