@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.bounds import Counts
-from ldp_audit.auditing.events import Cells, Event, Order, half_lines, ratio_orders
+from ldp_audit.auditing.events import Cells, Event, Order, half_lines, ratio_orders, single_values
 from ldp_audit.auditing.events import learned as learned_cells
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.scores import LEARNERS, NUMBER_LEARNERS, Score
 
 _DOUBT_OF_MANY = 3.0  # standard deviations by which the best of some hundred prefixes flatters itself
 _DOUBT_OF_ALTERNATIVES = 0.5  # and of those that may be tested beside the best
-MOST_TESTED = 3
-"""Alternatives that are tested beside an event."""
+_LEAST_DOUBT = 1.5  # and of those of which much was seen
+_LUCK = -1.5  # and of those that fresh samples may show to be the best
+_MOST_ALTERNATIVES, _MOST_TESTED = 11, 3  # that are named beside an event, and tested with it
 _WORTH_A_SHARE = 0.05  # of the distance of the expected bound from the log ratio, which sharing the error adds to it
 _ALIKE = 0.15  # events of one score whose counts differ by less, in nats, are not both tested
 _DOUBT_OF_FEW = 3.5  # and by which the best of a dozen events must stand out, for a rarer one not to win by luck
@@ -67,10 +68,32 @@ class Choice:
         steps = (doubt - _DOUBT_OF_ALTERNATIVES) / (_DOUBT_OF_FEW - _DOUBT_OF_ALTERNATIVES)
         return self.optimistic + steps * (self.predicted - self.optimistic)
 
+    def worth(self, scale: float) -> float:
+        """The bound to be compared with those of other events, of which about `scale` is expected.
+
+        Less 1.5 deviations where these are far below the scale, and up to 3.5 where one is as large: then little was
+        seen of the event, and the best of many such events is so by luck.
+        """
+        deviation = (self.optimistic - self.predicted) / (_DOUBT_OF_FEW - _DOUBT_OF_ALTERNATIVES)
+        share = min(1.0, deviation / scale) if scale > 0 else 1.0
+        return self.bound(_LEAST_DOUBT + share * (_DOUBT_OF_FEW - _LEAST_DOUBT))
+
+    @property
+    def possible(self) -> float:
+        """The bound that its test may well give: where little was seen, far above the expected one."""
+        return self.bound(_LUCK)
+
     @property
     def best_case(self) -> float:
         """The greatest bound that the event or an alternative may well give."""
         return max(one.optimistic for one in (self, *self.alternatives))
+
+    def tested(self) -> Choice:
+        """The same with the few alternatives that are worth a share of the error, the most optimistic first."""
+        p, q = self.seen.smoothed
+        least = self.optimistic + _WORTH_A_SHARE * (math.log(p / q) - self.optimistic)
+        worth = sorted((one for one in self.alternatives if one.optimistic > least), key=lambda one: -one.optimistic)
+        return replace(self, alternatives=tuple(worth[:_MOST_TESTED]))
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -98,14 +121,12 @@ def choose(
     rng: np.random.Generator,
     scores: tuple[Score | None, ...] | None = None,
     floating_point: bool = False,
-    alternatives: int = MOST_TESTED,
 ) -> Choice:
     """The event with the greatest predicted bound, over every score, cell order and direction.
 
     trials: how many samples of each input the test will have.   error: the error that it may spend.
     scores: what to compare; None: the number itself, or for vectors whatever the learners propose.
     floating_point: whether to look at the last bits of numbers, and at the sign of zeros, too.
-    alternatives: how many are named, at most.
     """
     judge = _Judge(trials, error, delta)
     tried = _scores(first, second, rng, floating_point=floating_point) if scores is None else iter(scores)
@@ -113,7 +134,7 @@ def choose(
     best = max(one.predicted[0] for one in found)
     equal = [one.choice(0) for one in found if one.predicted[0] >= best - _READABLE * max(1.0, abs(best))]
     safest = min(equal, key=lambda choice: len(choice.event.intervals) + len(choice.event.labels))
-    return replace(safest, alternatives=_alternatives(safest, found, alternatives))
+    return replace(safest, alternatives=_alternatives(safest, found))
 
 
 def recounted(choice: Choice, counts: Counts, *, trials: int, error: float, delta: float) -> Choice:
@@ -182,21 +203,14 @@ def _scores(first: Sample, second: Sample, rng: np.random.Generator, *, floating
         yield from learner(first.learn.known_numbers, second.learn.known_numbers, rng)
 
 
-def least_optimistic(best: Choice) -> float:
-    """The optimistic bound from which on an alternative is worth a share of the error."""
-    p, q = best.seen.smoothed
-    return best.optimistic + _WORTH_A_SHARE * (math.log(p / q) - best.optimistic)
-
-
-def _alternatives(best: Choice, candidates: list[_Candidate], most: int) -> tuple[Choice, ...]:
-    """The most optimistic of the others, each clearly more so than the best event, and unlike those before it."""
-    others = [(one.optimistic[which], one, which) for one in candidates for which in (0, 1)]
-    least, found = least_optimistic(best), [best]
-    for optimistic, candidate, which in sorted(others, key=lambda other: -other[0]):
-        if len(found) > most or optimistic <= least:
+def _alternatives(best: Choice, candidates: list[_Candidate]) -> tuple[Choice, ...]:
+    """Those that may well show more than the best event, the worthiest first, each unlike those before it."""
+    others = [one.choice(which) for one in candidates for which in (0, 1)]
+    found = [best]
+    for one in sorted(others, key=lambda one: -one.worth(best.optimistic)):
+        if len(found) > _MOST_ALTERNATIVES:
             break
-        one = candidate.choice(which)
-        if not any(_alike(one, other) for other in found):
+        if one.possible > best.optimistic and not any(_alike(one, other) for other in found):
             found.append(one)
     return tuple(found[1:])
 
@@ -242,10 +256,12 @@ def _best_of_score(first: Sample, second: Sample, score: Score | None, judge: _J
     occupied = every[0] + every[1] > 0
     # Nested half-lines are too few to flatter themselves, so that all samples may cut and compare them; but where the
     # score was learned on the first ones, it fits their noise, and they would promise more than fresh samples show.
-    unseen = every if score is None else [b + c for b, c in zip(cut, compared, strict=True)]
+    seen_since = [b + c for b, c in zip(cut, compared, strict=True)]
+    unseen = every if score is None else seen_since
     proposals = []
     for one, two in ((0, 1), (1, 0)):
         ways = [(order, cut, compared) for order in ratio_orders(cells, learned[one], learned[two])]
+        ways += [(order, seen_since, seen_since) for order in single_values(cells, learned[one], learned[two])]
         ways += [(order, unseen, unseen) for order in half_lines(cells)]
         proposals += [
             _Proposal(one == 1, order, cutting[one], cutting[two], comparing[one], comparing[two])

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.bounds import Counts
-from ldp_audit.auditing.choice import MOST_TESTED, Choice, Sample, choose, least_optimistic, recounted
+from ldp_audit.auditing.choice import Choice, Sample, choose, recounted
 from ldp_audit.auditing.curves import level_events
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import concatenated, unrepeated
@@ -32,9 +32,7 @@ _WORTH_MORE = 0.2  # of the distance of the expected bound from the log ratio, w
 _SCREEN, _KEPT = 10, 4  # more pairs than this are screened with fewer samples; so many pairs are searched again
 _SCREENED = 4_000
 _COMPARED = 12  # this part of the samples, at most, compares the last candidates of all pairs
-_MOST_ALTERNATIVES = 11
 _MOST_CONTENDERS, _ROUNDS = 15, 8
-_LIKELY, _POSSIBLE = 1.5, -1.0  # deviations off the expected bound, for the best of them, and for one that stays
 _DOUBTS = (0.5, 1.5, 2.5)  # by which those to be compared are ranked, in turn
 _FEWEST = 8  # coordinates that an output counts for, at least: events of single numbers are few
 _MOST_INPUTS = 200
@@ -161,6 +159,7 @@ class _Search:
         Round after round, each as large as all before it, events that cannot well be the best are left out.
         """
         found, left = self.found(choices), _contenders(choices)
+        scale = found.choice.optimistic
         rows = max(1, min(self.program.rows, most // _ROUNDS))
         chunks, done, drawn = most // rows, 0, found.drawn
         trials = self.samples - found.spent - most
@@ -178,14 +177,15 @@ class _Search:
                 (pair, recounted(one, counts, trials=trials, error=self.error, delta=self.delta))
                 for (pair, one), counts in zip(left, seen, strict=True)
             ]
-            least = max(one.bound(_LIKELY) for _, one in left)
-            left = [(pair, one) for pair, one in left if one.bound(_POSSIBLE) >= least]
-        pair, best = max(left, key=lambda one: one[1].bound(_LIKELY))
-        others = [one for other, one in left if other == pair and one.optimistic > least_optimistic(best)]
-        others.sort(key=lambda one: -one.optimistic)
+            left = list({(pair, one.swapped, one.seen): (pair, one) for pair, one in reversed(left)}.values())[::-1]
+            scale = max((one for _, one in left), key=lambda one: one.predicted).optimistic
+            least = max(one.worth(scale) for _, one in left)
+            left = [(pair, one) for pair, one in left if one.possible >= least]
+        pair, best = max(left, key=lambda one: one[1].worth(scale))
+        others = tuple(one for other, one in left if other == pair and one is not best)
         return replace(
             found,
-            choice=replace(best, alternatives=tuple(others[:MOST_TESTED])),
+            choice=replace(best, alternatives=others).tested(),
             places=pair[::-1] if best.swapped else pair,
             spent=found.spent + done * rows,
             drawn=drawn,
@@ -227,7 +227,6 @@ class _Search:
             delta=self.delta,
             rng=rng,
             floating_point=self.floating_point,
-            alternatives=_MOST_ALTERNATIVES,
         )
         return choice.of(structure=self.program.structure)
 
@@ -271,7 +270,7 @@ def _contenders(choices: Mapping[Pair, Choice]) -> list[tuple[Pair, Choice]]:
         for one in (replace(choice, alternatives=()), *choice.alternatives)
     ]
     best = max(every, key=lambda one: one[1].predicted)
-    others = [one for one in every if one is not best and one[1].bound(_POSSIBLE) > best[1].optimistic]
+    others = [one for one in every if one is not best and one[1].possible > best[1].optimistic]
     ranked = [sorted(others, key=lambda one: -one[1].bound(doubt)) for doubt in _DOUBTS]
     in_turn = {id(one[1]): one for one in chain.from_iterable(zip(*ranked, strict=True))}
     return [best, *in_turn.values()][: _MOST_CONTENDERS + 1]
@@ -283,7 +282,7 @@ def _settled(choices: Mapping[Pair, Choice], pair: Pair) -> bool:
     (p, q), seen = best.seen.smoothed, best.seen
     doubt = math.sqrt(1 / (seen.hits + 0.5) + 1 / (seen.other_hits + 0.5))
     gain = max(one.best_case for one in choices.values()) - best.optimistic
-    return doubt <= _UNSURE and gain <= _WORTH_MORE * (math.log(p / q) - best.optimistic)
+    return doubt <= _UNSURE * min(1.0, math.log(p / q)) and gain <= _WORTH_MORE * (math.log(p / q) - best.optimistic)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from ldp_audit.auditing.structure import Structure
 _BINS = 256
 _MOST_ATOMS = 1024
 _MOST_LABELS = 4096
+_SINGLE = 8  # values that are events by themselves
 _COARSER = (1, 4, 16, 64)  # neighbouring bins are tried in groups of so many
 
 
@@ -272,6 +273,15 @@ def ratio_orders(cells: Cells, hits: np.ndarray, other: np.ndarray) -> Iterator[
             yield Order(members, np.cumsum(sizes))
         if len(x) <= 2:
             return
+
+
+def single_values(cells: Cells, hits: np.ndarray, other: np.ndarray) -> list[Order]:
+    """The values and labels of greatest likelihood ratio, less its standard deviation, each as an order of its own."""
+    x, y = (counts[: cells.numbers + len(cells.labels)] + 0.5 for counts in (hits, other))
+    least = np.log(x / y) - np.sqrt(1 / x + 1 / y)
+    least[: cells.numbers][~cells.atom] = -np.inf
+    best = np.argsort(-least, kind="stable")[:_SINGLE]
+    return [Order(best[i : i + 1], np.ones(1, dtype=np.int64)) for i in np.flatnonzero(least[best] > -np.inf)]
 
 
 def half_lines(cells: Cells) -> tuple[Order, Order]:

@@ -117,7 +117,7 @@ def _choice(
         delta=0.0,
         rng=np.random.default_rng(np.random.SeedSequence(program.seed, spawn_key=(_SEARCH, *places, 0, 0))),
         scores=_scores(drawn[0]["seen"], drawn[1]["seen"]),
-    )
+    ).tested()
 
 
 def _drawn(program: Program, x: Any, place: int, samples: int) -> dict[str, Outputs]:

@@ -9,23 +9,21 @@ import pytest
 from ldp_audit.auditing import audit, search
 from ldp_audit.auditing.bounds import Counts, Region
 from ldp_audit.auditing.choice import Choice, Sample, choose, expected_bound
-from ldp_audit.auditing.events import Event
+from ldp_audit.auditing.events import Event, learned, single_values
 from ldp_audit.auditing.outputs import read
 from ldp_audit.auditing.program import Program
 from tests.auditing import samplers
 from tests.together import together
 
 
-def chosen(
-    sampler: Any, inputs: tuple[Any, Any], size: int = 5000, delta: float = 0.0, alternatives: int = 0
-) -> Choice:
+def chosen(sampler: Any, inputs: tuple[Any, Any], size: int = 5000, delta: float = 0.0) -> Choice:
     program = Program(sampler)
     first, second = (
         Sample(*(program.many(x, times * size, (0, place, part)) for part, times in enumerate((1, 1, 2))))
         for place, x in enumerate(inputs)
     )
     rng = np.random.default_rng(0)
-    return choose(first, second, trials=100_000, error=0.05, delta=delta, rng=rng, alternatives=alternatives)
+    return choose(first, second, trials=100_000, error=0.05, delta=delta, rng=rng)
 
 
 def test_the_expected_bound_is_about_what_a_test_gives() -> None:
@@ -47,6 +45,19 @@ def test_an_atom_is_found_within_a_density() -> None:
     choice = chosen(samplers.atom_and_density, (0, 1))
     assert choice.event.describe() == "y = 0"
     assert choice.swapped
+
+
+def test_each_value_that_may_be_the_likeliest_is_an_event_by_itself() -> None:
+    """By what is left of the likelihood ratio after its standard deviation; no part of a density is a value."""
+    cells = learned(np.concatenate([np.repeat(np.arange(10.0), 100), np.linspace(0.1, 0.9, 2000)]), None)
+    values = np.flatnonzero(cells.atom)
+    hits, other = np.full(len(cells.atom) + 1, 100), np.full(len(cells.atom) + 1, 100)
+    hits[~np.append(cells.atom, True)] = 1000
+    hits[values[3]], (hits[values[5]], other[values[5]]) = 150, (12, 6)
+    found = single_values(cells, hits, other)
+    assert [order.cells.tolist() for order in found[:2]] == [[values[3]], [values[5]]]
+    assert {int(order.cells[0]) for order in found} <= set(values.tolist())
+    assert all(order.ends.tolist() == [1] for order in found)
 
 
 def test_a_band_in_the_middle_is_found() -> None:
@@ -133,7 +144,7 @@ def test_events_that_were_counted_alike_are_named_once() -> None:
         tilted = shares * np.exp(0.3 * x * np.arange(6))
         return np.eye(6)[rng.choice(6, n, p=tilted / tilted.sum())]
 
-    choice = chosen(first_true, (0, 1), size=500, alternatives=11)
+    choice = chosen(first_true, (0, 1), size=500)
     counts = [(one.swapped, one.seen) for one in (choice, *choice.alternatives)]
     assert len(counts) > 3
     assert len(set(counts)) == len(counts)
