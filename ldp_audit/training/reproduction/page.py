@@ -191,8 +191,7 @@ def _left(one: Experiment, results: Mapping[str, Any] | None) -> str:
     done = 0 if results is None else len(results["points"])
     if done >= asked:
         return ""
-    so_far = "none of its" if not done else f"{done} of its"
-    return f"* {one.says}: {so_far} {asked} settings {'are' if done else 'is'} run.\n\n```\n{one.command()}\n```\n"
+    return f"* {one.says}: {done} of {asked} settings so far.\n\n```\n{one.command()}\n```\n"
 
 
 def _table(head: Sequence[str], rows: Iterator[list[str]]) -> str:
