@@ -1,0 +1,202 @@
+"""A finding: what a public library claims about one of its samplers or formulas, and what ldp-audit says of it.
+
+A program of this folder has a `LIBRARY` and findings, each a function without parameters under `@sampler(...)`, which returns
+what `as_sampler` takes, or under `@formula(...)`, which returns a number of the library and the exact loss that it is about.
+`python finding.py PROGRAM RECORD`, in an environment with both libraries, checks them and writes the record.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import hashlib
+import inspect
+import json
+import math
+import runpy
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+CONFIDENCE = 1 - 1e-6  # of each audit: a finding is about somebody's code
+NULL_SAMPLES = 3000  # per input, in an audit that looks for false accusations alone
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library at one version, and what pip needs to install it.
+
+    module: what must import.   checkout: owner/name@commit of a repository that no registry has: run from a local copy.
+    """
+
+    name: str
+    version: str
+    requirements: tuple[str, ...]
+    module: str
+    checkout: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim with its place in the library's files or pages, and how it is checked.
+
+    inputs: of the audit.   epsilon, delta: claimed.   expected: the verdict.   samples: per input.
+    exact: the epsilon that the source's probabilities give at the claimed delta, by an exact channel; exact_by: in words.
+    numeric: outputs are floating-point numbers; the audit is made again with their last bits.
+    proof: by hand, at most three lines.   fix: what would make the claim true.
+    """
+
+    glue: Callable[[], Any]
+    title: str
+    claim: str
+    place: str
+    proof: str
+    expected: str
+    epsilon: float | None = None
+    delta: float = 0.0
+    inputs: Any = ()
+    samples: int = 200_000
+    exact: Callable[[], float] | None = None
+    exact_by: str = ""
+    numeric: bool = False
+    fix: str = ""
+
+    def source(self) -> str:
+        """The glue without its decorator."""
+        text = textwrap.dedent(inspect.getsource(self.glue))
+        (node,) = ast.parse(text).body
+        return "\n".join(text.splitlines()[node.lineno - 1 :])
+
+    def question(self) -> str:
+        """SHA-256 of what a run depends on, by which a record that is older than its program differs."""
+        asked = (self.source(), repr(self.inputs), self.epsilon, self.delta, self.samples, self.numeric)
+        return hashlib.sha256(repr(asked).encode()).hexdigest()
+
+
+def sampler(**data: Any) -> Callable[[Callable[[], Any]], Finding]:
+    """The decorated function makes a sampler of the library; see `Finding`."""
+    return lambda glue: Finding(glue, **data)
+
+
+def formula(**data: Any) -> Callable[[Callable[[], Any]], Finding]:
+    """The decorated function returns an epsilon that the library computes, and the loss that has it at `delta`."""
+    return lambda glue: Finding(glue, **data)
+
+
+def findings_of(path: Path) -> tuple[Library, list[Finding]]:
+    """The library and the findings of one program, which is loaded."""
+    names = runpy.run_path(str(path))
+    return names["LIBRARY"], [one for one in names.values() if isinstance(one, Finding)]
+
+
+def epsilon_of(rows: Sequence[Sequence[float]]) -> float:
+    """Tight epsilon of the finite channel whose rows, one an input, are proportional to these weights."""
+    from ldp_audit.mechanisms import FiniteChannel
+
+    return FiniteChannel([[weight / math.fsum(row) for weight in row] for row in rows]).exact_epsilon()
+
+
+def independent_bits(ones: Sequence[float]) -> list[float]:
+    """Probabilities of all vectors of independent bits.   ones: of each bit being 1."""
+    return [
+        math.prod(p if bit else 1 - p for p, bit in zip(ones, word, strict=True))
+        for word in product((0, 1), repeat=len(ones))
+    ]
+
+
+def checked(one: Finding) -> dict[str, Any]:
+    """The record of one finding."""
+    start = time.perf_counter()
+    result = audited(one) if one.inputs else compared(one)
+    exact = {} if one.exact is None else {"exact": number(one.exact())}
+    return {"question": one.question()} | result | exact | {"seconds": round(time.perf_counter() - start, 1)}
+
+
+def audited(one: Finding) -> dict[str, Any]:
+    """An audit of the sampler at its claim, and a second one with the last bits where its outputs are numbers."""
+    found = run(one, samples=one.samples)
+    record = summary(found) | {"samples_used": found.samples_used}
+    return record | ({"last_bits": summary(run(one, samples=one.samples, floating_point=True))} if one.numeric else {})
+
+
+def run(one: Finding, **options: Any) -> Any:
+    """An audit of what the glue makes."""
+    from ldp_audit.auditing import as_sampler, audit
+
+    return audit(as_sampler(one.glue), one.inputs, one.epsilon, one.delta, **{"confidence": CONFIDENCE} | options)
+
+
+def summary(found: Any) -> dict[str, Any]:
+    """An audit's verdict, bound and witness."""
+    return {
+        "verdict": found.verdict,
+        "epsilon_lower": number(found.epsilon_lower),
+        "delta_lower": number(found.delta_lower),
+        "detectable_epsilon": number(found.detectable_epsilon),
+        "witness": found.witness.describe(),
+        "notes": list(found.notes),
+    }
+
+
+def compared(one: Finding) -> dict[str, Any]:
+    """A library's epsilon beside the certified bounds of the loss that it is about."""
+    epsilon, loss = one.glue()
+    lower, upper = loss.epsilon_bounds(delta=one.delta)
+    verdict = "too small" if epsilon < lower * (1 - 1e-9) else "above" if epsilon > upper * 1.001 else "tight"
+    return {"verdict": verdict, "library_epsilon": number(epsilon), "certified": [number(lower), number(upper)]}
+
+
+def number(value: float | None) -> float | str | None:
+    """A number that JSON can hold."""
+    return None if value is None else float(f"{value:.6g}") if math.isfinite(value) else str(float(value))
+
+
+def nulls(findings: list[Finding], audits: int) -> dict[str, int]:
+    """Small audits of the sound samplers at their claims, by turns, each with a seed of its own; how many accuse one."""
+    sound, accused = sound_samplers(findings), 0
+    for place, one in turns(sound, audits):
+        accused += run(one, samples=NULL_SAMPLES, seed=1000 + place).violated
+    return {"audits": audits, "accused": accused}
+
+
+def sound_samplers(findings: list[Finding]) -> list[Finding]:
+    """Those whose claim is expected to hold."""
+    return [one for one in findings if one.inputs and one.expected == "consistent"]
+
+
+def turns(members: list[Finding], count: int) -> Iterator[tuple[int, Finding]]:
+    """The members in turn, numbered, so many in all."""
+    return ((place, members[place % len(members)]) for place in range(count if members else 0))
+
+
+def main() -> None:
+    """Check one program's findings; write its record."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program", type=Path)
+    parser.add_argument("record", type=Path)
+    parser.add_argument("--nulls", type=int, default=0, help="audits of sound samplers that look for false accusations")
+    parser.add_argument("--title", help="one finding alone")
+    given = parser.parse_args()
+    library, findings = findings_of(given.program)
+    record = json.loads(given.record.read_text("utf-8")) if given.record.exists() else {}
+    record.pop("unavailable", None)
+    if given.nulls:
+        record["nulls"] = nulls(findings, given.nulls)
+    else:
+        done = record.get("findings", {})
+        for one in findings:
+            if given.title in (None, one.title):
+                done[one.title] = checked(one)
+                print(f"{library.name} {library.version}: {one.title}: {done[one.title]['verdict']}", flush=True)
+        record["findings"] = {one.title: done[one.title] for one in findings if one.title in done}
+    given.record.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.modules["finding"] = sys.modules["__main__"]
+    main()

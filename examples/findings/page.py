@@ -1,0 +1,213 @@
+"""docs/findings.md, and a report to the maintainers of each library with a violated claim, from programs and their records."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from finding import NULL_SAMPLES, Finding, Library, findings_of
+
+GOOD = ("consistent", "tight", "above")
+INTRODUCTION = """# Findings in public code
+
+What public libraries claim about their samplers and formulas, and what ldp-audit says. `examples/findings/` has a short
+program for each library and version: the claim with its place, the lines that connect the library to ldp-audit, the inputs,
+and a proof by hand. This page is written from these programs and the records of their runs, by
+
+```
+make findings                             # an environment for each library, its findings, and this page
+make findings ARGS="--only pure_ldp_1_1_2"
+```
+
+How to read it:
+
+* *violated*: an event whose frequencies on two inputs the claim excludes, at an error rate of one in a million an audit.
+  The proof explains it without statistics; "exact" is the epsilon of the probabilities that the source has.
+* *consistent*: no violation was found. A claim below the bound would have been found false.
+* *last bits*: a second audit of the same numbers with their low-order bits. Noise that is added in floating-point arithmetic
+  leaves traces of the number that it was added to (Mironov 2012). That is a property of the arithmetic, not of the
+  formula, and several libraries document it.
+* For formulas, *tight* is within 0.1% of the certified bounds, *above* is valid and larger than necessary, *too small* is below
+  the certified lower bound.
+
+A finding is about one version, which is pinned; a later one may differ. The texts for the maintainers are the `report.md` beside the programs.
+"""
+
+
+@dataclass(frozen=True)
+class Account:
+    """A library's findings with the records of their runs."""
+
+    folder: str
+    library: Library
+    findings: list[Finding]
+    record: dict[str, Any]
+
+    @classmethod
+    def of(cls, folder: Path) -> Account:
+        """What lies in a folder."""
+        record = folder / "record.json"
+        known = json.loads(record.read_text("utf-8")) if record.exists() else {"unavailable": "not run yet"}
+        return cls(folder.name, *findings_of(folder / "program.py"), known)
+
+    @property
+    def checked(self) -> list[tuple[Finding, dict[str, Any]]]:
+        """The findings that were run, each with its record."""
+        found = self.record.get("findings", {})
+        return [(one, found[one.title]) for one in self.findings if one.title in found]
+
+    @property
+    def violated(self) -> list[tuple[Finding, dict[str, Any]]]:
+        """Those whose claim does not hold."""
+        return [(one, record) for one, record in self.checked if record["verdict"] not in GOOD]
+
+    @property
+    def name(self) -> str:
+        """The library with its version."""
+        return f"{self.library.name} {self.library.version}".strip()
+
+
+def page_of(accounts: list[Account]) -> str:
+    """The page."""
+    tested = [one for one in accounts if one.checked]
+    count, violated = sum(len(one.checked) for one in tested), sum(len(one.violated) for one in tested)
+    nulls = [one.record.get("nulls", {"audits": 0, "accused": 0}) for one in tested]
+    audits, accused = (sum(one[key] for one in nulls) for key in ("audits", "accused"))
+    lines = [
+        INTRODUCTION,
+        f"{len(tested)} libraries and repositories, {count} claims: {violated} do not hold as stated, {count - violated} do as far "
+        f"as was seen. The median claim needs {median_glue(tested):g} lines to connect. {audits:,} audits with {NULL_SAMPLES:,} samples "
+        f"of each input, over all samplers that are expected to keep their claim, accused {accused or 'none'}.\n",
+        "| library | claim | verdict | bound | exact | last bits |",
+        "|---|---|---|---|---|---|",
+        *(row(one.name, finding, record) for one in tested for finding, record in one.checked),
+        "",
+        *map(section, tested),
+    ]
+    missing = [f"- {one.name}: {one.record.get('unavailable', 'not run yet')}" for one in accounts if not one.checked]
+    lines += ["## Not available\n", *missing] if missing else []
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def median_glue(accounts: list[Account]) -> float:
+    """Lines of code, below the function's first, that connect a claim."""
+    counts = [len(finding.source().splitlines()) - 1 for one in accounts for finding, _ in one.checked]
+    return statistics.median(counts) if counts else 0
+
+
+def row(name: str, finding: Finding, record: dict[str, Any]) -> str:
+    """A line of the table."""
+    words = finding.title + (f", delta {finding.delta:g}" if finding.delta else "")
+    verdict = record["verdict"] if record["verdict"] in GOOD else f"**{record['verdict']}**"
+    last = record["last_bits"]["verdict"] if "last_bits" in record else ""
+    if "certified" in record:
+        bound, exact = f"{shown(record['library_epsilon'])} claimed", " to ".join(map(shown, record["certified"]))
+    else:
+        words += f", epsilon {shown(finding.epsilon)}"
+        bound, exact = shown(record["epsilon_lower"]), shown(record["exact"]) if "exact" in record else ""
+    return f"| {name} | {words} | {verdict} | {bound} | {exact} | {last} |"
+
+
+def section(account: Account) -> str:
+    """A library's findings."""
+    source = f"`pip install {' '.join(map(quoted, account.library.requirements))}`"
+    if account.library.checkout:
+        repository, _, commit = account.library.checkout.partition("@")
+        source = (
+            f"the repository {repository} at {commit[:12]}, which no registry has: fetched by hand, and read from a local copy, "
+            "`--checkouts DIR`"
+        )
+    again = f'From {source}. Again: `make findings ARGS="--only {account.folder}"`.\n'
+    return "\n".join([f"## {account.name}\n", again, *(described(*one) for one in account.checked)])
+
+
+def described(finding: Finding, record: dict[str, Any]) -> str:
+    """A finding: claim, place, verdict, witness, proof, glue."""
+    lines = [
+        f"### {finding.title}\n",
+        f"Claim: {finding.claim} ({place(finding)}).\n",
+        f"{verdict_of(finding, record)}\n",
+        f"By hand: {finding.proof}\n",
+        *([f"What would make the claim true: {finding.fix}\n"] if finding.fix else []),
+        "<!-- not run: needs the library -->\n```python\n" + finding.source() + "\n```\n",
+    ]
+    return "\n".join(lines)
+
+
+def place(finding: Finding) -> str:
+    """Where the claim is made, names of files as code."""
+    file, colon, rest = finding.place.partition(": ")
+    return f"`{file}`{colon}{rest}"
+
+
+def verdict_of(finding: Finding, record: dict[str, Any]) -> str:
+    """The verdict with its numbers."""
+    word, at = record["verdict"].capitalize(), f" at delta {finding.delta:g}" if finding.delta else ""
+    if "certified" in record:
+        low, high = map(shown, record["certified"])
+        return (
+            f"{word}: the library gives {shown(record['library_epsilon'])}{at}; certified bounds are {low} and {high}."
+        )
+    lines = [
+        f"{word}: epsilon is at least {shown(record['epsilon_lower'])}{at}; inputs {finding.inputs!r}, "
+        f"{record['samples_used']:,} outputs, {record['seconds']:g} s. {event(record['witness'])}"
+    ]
+    if finding.expected == "consistent" and float(record["epsilon_lower"]) > finding.epsilon / 2:
+        lines.append("A claim of half this epsilon would have been found false.")
+    if "exact" in record:
+        lines.append(f"Exact: {shown(record['exact'])} ({finding.exact_by}).")
+    if "last_bits" in record:
+        bits = record["last_bits"]
+        lower = f"epsilon is at least {shown(bits['epsilon_lower'])}{at}"
+        lines.append(f"With the last bits: {bits['verdict']}, {lower}. {event(bits['witness'])}")
+    return " ".join(lines)
+
+
+def event(words: str) -> str:
+    """An audit's witness as code, which Markdown leaves as it is."""
+    return f"Event `{words}`."
+
+
+def report_of(account: Account) -> str:
+    """A text for the maintainers; "" where all claims hold."""
+    violated = account.violated
+    if not violated:
+        return ""
+    lines = [
+        f"# {account.name}: {len(violated)} privacy claim{'s' * (len(violated) > 1)} to look at\n",
+        "We compared what this version states with what its code does: a tool drew outputs on two inputs, and the source was read. "
+        "We may have misread the intended claim, and would be glad to hear where. Thank you for publishing the code.\n",
+    ]
+    for finding, record in violated:
+        lines += [
+            f"## {finding.title}\n",
+            f"**Stated**: {finding.claim} ({place(finding)}).\n",
+            f"**Observed**: {verdict_of(finding, record)}\n",
+            f"**Why**: {finding.proof}\n",
+            *([f"**A possible change**: {finding.fix}\n"] if finding.fix else []),
+            "**To reproduce**, with ldp-audit installed beside the library:\n",
+            "```python\n" + reproduction(finding) + "\n```\n",
+        ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def reproduction(finding: Finding) -> str:
+    """A program that makes the finding again."""
+    glue, name = finding.source(), finding.glue.__name__
+    if not finding.inputs:
+        return f"{glue}\n\n\nepsilon, loss = {name}()\nprint(epsilon, loss.epsilon_bounds(delta={finding.delta:g}))"
+    call = f"audit(as_sampler({name}), {finding.inputs!r}, {finding.epsilon}, {finding.delta:g}, samples={finding.samples})"
+    return f"from ldp_audit.auditing import as_sampler, audit\n\n\n{glue}\n\n\nprint({call}.describe())"
+
+
+def shown(value: float | str) -> str:
+    """Four digits."""
+    return "infinite" if float(value) == float("inf") else f"{float(value):.4g}"
+
+
+def quoted(requirement: str) -> str:
+    """A requirement as a shell takes it."""
+    return f"'{requirement}'" if set("<>;[") & set(requirement) else requirement

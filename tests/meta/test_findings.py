@@ -1,0 +1,76 @@
+"""The findings' page is what its programs and their records give, and each accusation has a proof beside its statistic."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "examples" / "findings"
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(FOLDER))
+    import run
+
+    yield run
+    sys.path.remove(str(FOLDER))
+    for name in ("run", "page", "finding"):
+        del sys.modules[name]
+
+
+def test_the_page_and_the_reports_are_what_programs_and_records_give(run: ModuleType) -> None:
+    written = run.documents()
+    assert {path for path in FOLDER.glob("*/report.md")} == written.keys() - {run.PAGE}
+    for path, text in written.items():
+        assert path.read_text(encoding="utf-8") == text, "python examples/findings/run.py --page"
+
+
+def test_every_record_answers_its_program_s_question_as_expected(run: ModuleType) -> None:
+    for account in run.accounts():
+        assert account.checked or "unavailable" in account.record, account.folder
+        for finding, record in account.checked:
+            assert record["question"] == finding.question(), (
+                f"{account.folder}: {finding.title} is older than its program"
+            )
+            assert record["verdict"] == finding.expected, f"{account.folder}: {finding.title}"
+        if account.checked:
+            assert [one.title for one, _ in account.checked] == [one.title for one in account.findings], account.folder
+
+
+def test_each_violation_is_confirmed_by_hand_and_exactly(run: ModuleType) -> None:
+    """The exact epsilon is above the claim, and the audit's bound is below the exact epsilon."""
+    for account in run.accounts():
+        for finding, record in account.checked:
+            assert 0 < len(finding.proof) <= 3 * 160, f"{account.folder}: {finding.title}: three lines"
+            if "exact" in record:
+                assert float(record["epsilon_lower"]) <= float(record["exact"]), f"{account.folder}: {finding.title}"
+        for finding, record in account.violated:
+            assert finding.fix, f"{account.folder}: {finding.title}"
+            if "exact" in record:
+                assert float(record["exact"]) > finding.epsilon
+
+
+def test_the_findings_are_broad_and_their_glue_is_short(run: ModuleType) -> None:
+    from page import median_glue
+
+    tested = [one for one in run.accounts() if one.checked]
+    assert len(tested) >= 12
+    assert median_glue(tested) <= 5
+
+
+def test_no_sound_sampler_was_accused_in_a_thousand_audits(run: ModuleType) -> None:
+    nulls = [one.record["nulls"] for one in run.accounts() if "nulls" in one.record]
+    assert sum(one["audits"] for one in nulls) >= 1000
+    assert not sum(one["accused"] for one in nulls)
+
+
+def test_an_edited_program_makes_its_record_old(run: ModuleType) -> None:
+    finding = run.accounts()[0].findings[0]
+    assert dataclasses.replace(finding, proof="another").question() == finding.question()
+    assert dataclasses.replace(finding, epsilon=finding.epsilon + 1).question() != finding.question()
