@@ -13,6 +13,7 @@ import hashlib
 import inspect
 import json
 import math
+import os
 import runpy
 import sys
 import textwrap
@@ -92,6 +93,25 @@ def findings_of(path: Path) -> tuple[Library, list[Finding]]:
     """The library and the findings of one program, which is loaded."""
     names = runpy.run_path(str(path))
     return names["LIBRARY"], [one for one in names.values() if isinstance(one, Finding)]
+
+
+def taken(file: str, name: str, **names: Any) -> Callable[..., Any]:
+    """A function of a file in the local copy of a repository, without the rest of the file and what that imports.
+
+    names: what the function finds in its module.
+    """
+    path = Path(os.environ["FINDING_CHECKOUT"]) / file
+    functions = [one for one in ast.parse(path.read_text("utf-8")).body if isinstance(one, ast.FunctionDef)]
+    exec(compile(ast.Module(functions, []), path, "exec"), names)
+    return names[name]
+
+
+def gaussian_epsilon(sigma: float, delta: float, sensitivity: float = 1.0) -> float:
+    """The least epsilon of Gaussian noise at delta."""
+    from ldp_audit.accounting import compose
+    from ldp_audit.mechanisms import Gaussian
+
+    return compose([(Gaussian(sigma, sensitivity=sensitivity), 1)]).epsilon(delta=delta)
 
 
 def epsilon_of(rows: Sequence[Sequence[float]]) -> float:
