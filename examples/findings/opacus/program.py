@@ -1,0 +1,102 @@
+"""Opacus 1.6.0: its noise and its accountants."""
+
+from functools import partial
+
+from finding import Library, formula, gaussian_epsilon, sampler
+
+LIBRARY = Library("Opacus", "1.6.0", ("opacus==1.6.0", "torch==2.13.0"), "opacus")
+PLACE = "opacus/optimizers/optimizer.py: _generate_noise"
+STEPS = "claim of 1,000 steps, sampling rate 0.01, noise multiplier 1, delta 1e-5"
+
+
+def noised(x, n, rng, secure):
+    """n sums of gradients x with the optimizer's noise of standard deviation 1, seeded by rng."""
+    from opacus.optimizers.optimizer import _generate_noise
+    from torch import Generator, full
+
+    generator = Generator().manual_seed(int(rng.integers(2**31)))
+    return (full((n,), x) + _generate_noise(1.0, full((n,), 0.0), generator, secure)).numpy()
+
+
+@sampler(
+    title="noise",
+    claim="noise multiplier 1: a clipped gradient has epsilon 1 at delta 0.13",
+    place=PLACE,
+    inputs=(0.0, 1.0),
+    epsilon=1.0,
+    delta=0.13,
+    numeric=True,
+    expected="consistent",
+    exact=lambda: gaussian_epsilon(1.0, 0.13),
+    exact_by="Gaussian noise of sigma 1 on a sum that changes by 1",
+    proof="Gaussian noise of standard deviation 1 on a sum that changes by 1 has delta(1) = 0.1269.",
+)
+def noise():
+    return partial(noised, secure=False)
+
+
+@sampler(
+    title="noise, secure_mode",
+    claim="noise multiplier 1: a clipped gradient has epsilon 1 at delta 0.13",
+    place=PLACE + ", secure_mode",
+    inputs=(0.0, 1.0),
+    epsilon=1.0,
+    delta=0.13,
+    numeric=True,
+    expected="consistent",
+    exact=lambda: gaussian_epsilon(1.0, 0.13),
+    exact_by="Gaussian noise of sigma 1 on a sum that changes by 1",
+    proof="The sum of four Gaussian variables of standard deviation 1, halved, is one of standard deviation 1.",
+)
+def secure_noise():
+    return partial(noised, secure=True)
+
+
+def accounted(mechanism):
+    """The epsilon of one of the library's accountants, and the loss that it accounts for."""
+    from opacus.accountants import create_accountant
+
+    from ldp_audit.accounting import compose, subsample
+    from ldp_audit.mechanisms import Gaussian
+
+    accountant = create_accountant(mechanism)
+    accountant.history = [(1.0, 0.01, 1000)]
+    return accountant.get_epsilon(1e-5), compose([(subsample(Gaussian(1.0), rate=0.01), 1000)])
+
+
+@formula(
+    title="RDP accountant",
+    claim=STEPS,
+    place="opacus/accountants/rdp.py: RDPAccountant.get_epsilon",
+    delta=1e-5,
+    expected="above",
+    proof="Renyi divergences, converted at the best order: an upper bound.",
+)
+def rdp():
+    return accounted("rdp")
+
+
+@formula(
+    title="PRV accountant",
+    claim=STEPS,
+    place="opacus/accountants/prv.py: PRVAccountant.get_epsilon",
+    delta=1e-5,
+    expected="above",
+    proof="A discretised privacy loss with an error of at most 0.01 in epsilon, which is added.",
+)
+def prv():
+    return accounted("prv")
+
+
+@formula(
+    title="GDP accountant",
+    claim=STEPS,
+    place="opacus/accountants/gdp.py: GaussianAccountant.get_epsilon",
+    delta=1e-5,
+    expected="too small",
+    proof="The central limit theorem for trade-off curves: mu = q sqrt(T (e^(1/sigma^2) - 1)) = 0.4145 is the limit for many steps, not a bound for 1,000. "
+    "The library warns of it where the accountant is made.",
+    fix="Use the RDP or the PRV accountant where a bound is needed.",
+)
+def gdp():
+    return accounted("gdp")

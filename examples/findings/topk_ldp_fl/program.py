@@ -1,0 +1,73 @@
+"""topk-subsample-LDP-FL: the noise of its randomiser."""
+
+from finding import Library, sampler, taken
+
+LIBRARY = Library(
+    "topk-subsample-LDP-FL",
+    "",
+    ("torch==2.13.0",),
+    "torch",
+    checkout="yushengzh/topk-subsample-LDP-FL@5c0febdd622dd91ad97e401e2e81d8cbf45e123d",
+)
+FILE = "src/privacy.py"
+
+
+def added(name, *parameters):
+    """A function of the file that adds noise to a gradient, as a function of one gradient."""
+    import torch
+
+    add = taken(FILE, name, torch=torch)
+    return lambda gradient: add(torch.tensor(gradient), *parameters).tolist()
+
+
+@sampler(
+    title="Laplace noise on a vector",
+    claim="AddLaplaceNoise(grads, 1, 1): epsilon 1 at sensitivity 1",
+    place=f"{FILE}: AddLaplaceNoise",
+    inputs=((0.0, 0.0), (1.0, 0.0)),
+    epsilon=1.0,
+    samples=50_000,
+    expected="violated",
+    exact=lambda: float("inf"),
+    exact_by="the difference of the two coordinates has no noise",
+    proof="`noise.sample()` without a shape is one number, which is added to all coordinates. The difference of two coordinates is that of the "
+    "gradient: 0 for the one input and 1 for the other. Epsilon is infinite.",
+    fix="noise.sample(grads.shape).",
+)
+def laplace():
+    return added("AddLaplaceNoise", 1.0, 1.0)
+
+
+@sampler(
+    title="Gaussian noise on a vector",
+    claim="AddGaussianNoise(grads, 1, 1, 0.1): epsilon 1 at delta 0.1 and sensitivity 1",
+    place=f"{FILE}: AddGaussianNoise",
+    inputs=((0.0, 0.0), (1.0, 0.0)),
+    epsilon=1.0,
+    delta=0.1,
+    samples=50_000,
+    expected="violated",
+    exact=lambda: float("inf"),
+    exact_by="the difference of the two coordinates has no noise",
+    proof="As with Laplace noise: one number is added to all coordinates.",
+    fix="noise.sample(grads.shape).",
+)
+def gaussian():
+    return added("AddGaussianNoise", 1.0, 1.0, 0.1)
+
+
+@sampler(
+    title="Laplace noise on one number",
+    claim="AddLaplaceNoise(grads, 1, 1): epsilon 1 at sensitivity 1, for a gradient of one entry",
+    place=f"{FILE}: AddLaplaceNoise",
+    inputs=((0.0,), (1.0,)),
+    epsilon=1.0,
+    samples=50_000,
+    numeric=True,
+    expected="consistent",
+    exact=lambda: 1.0,
+    exact_by="Laplace noise of scale 1",
+    proof="For one entry the one number is the noise that it needs.",
+)
+def one_number():
+    return added("AddLaplaceNoise", 1.0, 1.0)
