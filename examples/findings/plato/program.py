@@ -8,12 +8,12 @@ LIBRARY = Library("Plato", "", (), "numpy", checkout="TL-System/plato@60d6779a0b
 FILE, P = "plato/utils/unary_encoding.py", math.exp(0.5) / (math.exp(0.5) + 1)
 
 
-def encoded(x):
+def encoded():
     """Features through `encode` and `randomize` at epsilon 1, as the processor for randomised response does."""
     import numpy
 
     encode, randomize = taken(FILE, "encode", np=numpy), taken(FILE, "randomize", np=numpy)
-    return randomize(encode(numpy.array(x)), 1.0)
+    return lambda x: randomize(encode(numpy.array(x)), 1.0)
 
 
 @sampler(
@@ -29,7 +29,7 @@ def encoded(x):
     proof="Two bits differ between two one-hot vectors, each with ratio e^0.5.",
 )
 def one_hot():
-    return encoded
+    return encoded()
 
 
 @sampler(
@@ -47,4 +47,4 @@ def one_hot():
     fix="Give each of d bits epsilon/d, or say that the epsilon is for two bits that differ.",
 )
 def any_features():
-    return encoded
+    return encoded()

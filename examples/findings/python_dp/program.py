@@ -20,7 +20,8 @@ LIBRARY = Library("PyDP", "1.1.5", ("python-dp==1.1.5",), "pydp")
 def laplace():
     from pydp.algorithms.numerical_mechanisms import LaplaceMechanism
 
-    return LaplaceMechanism(epsilon=1.0, sensitivity=1.0).add_noise
+    mechanism = LaplaceMechanism(epsilon=1.0, sensitivity=1.0)
+    return lambda x: mechanism.add_noise(x)
 
 
 @sampler(
@@ -37,4 +38,5 @@ def laplace():
 def gaussian():
     from pydp.algorithms.numerical_mechanisms import GaussianMechanism
 
-    return GaussianMechanism(1.0, 0.1, 1.0).add_noise
+    mechanism = GaussianMechanism(1.0, 0.1, 1.0)
+    return lambda x: mechanism.add_noise(x)
