@@ -63,11 +63,22 @@ class UnitInLastPlace:
 
 
 def _is_fine(first: np.ndarray, second: np.ndarray) -> bool:
-    """Whether one in twenty of these numbers has a last bit below 2**-44 of its size."""
+    """Whether these are floating-point numbers rather than those of a grid.
+
+    Of doubles, one in twenty has a last bit below 2**-44 of its size. Of numbers that float32 holds, the last bits of
+    the smaller half are finer than those of the larger; on a grid they are not.
+    """
     sample = np.concatenate([first[:500], second[:500]])
     sample = sample[np.isfinite(sample) & (sample != 0)]
-    fine = np.frexp(sample)[1] - UnitInLastPlace().of(sample) > 44
-    return len(sample) > 0 and np.count_nonzero(fine) > len(sample) // 20
+    if len(sample) < 2:
+        return False
+    units = UnitInLastPlace().of(sample)
+    if np.count_nonzero(np.frexp(sample)[1] - units > 44) > len(sample) // 20:
+        return True
+    with np.errstate(over="ignore"):
+        single = np.all(sample.astype(np.float32) == sample)
+    smaller = np.abs(sample) < np.median(np.abs(sample))
+    return bool(single and smaller.any() and np.quantile(units[smaller], 0.05) < np.quantile(units[~smaller], 0.05))
 
 
 @dataclass(frozen=True)

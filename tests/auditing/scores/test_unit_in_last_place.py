@@ -32,6 +32,10 @@ def test_it_is_proposed_where_numbers_are_fine_and_not_on_a_grid() -> None:
     assert UnitInLastPlace.learn(fine, fine, rng) == [UnitInLastPlace()]
     assert UnitInLastPlace.learn(coarse, coarse, rng) == []
     assert UnitInLastPlace.learn(np.zeros(10), np.zeros(10), rng) == []
+    single = fine.astype(np.float32).astype(float)
+    assert UnitInLastPlace.learn(single, single, rng) == [UnitInLastPlace()]
+    on_grid = np.round(single * 2**12) / 2**12
+    assert UnitInLastPlace.learn(on_grid, on_grid, rng) == []
     assert UnitInLastPlace.learn(np.column_stack([coarse, fine]), np.column_stack([coarse, fine]), rng) == [
         UnitInLastPlace(1)
     ]
@@ -63,8 +67,12 @@ def test_floating_point_noise_is_betrayed_and_a_grid_is_not() -> None:
     def shipped(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
         return Laplace(1.0).sample(np.full(n, x), rng=rng)
 
-    found = audit(textbook, (0.0, 1.0), 1.0, samples=50_000, floating_point=True)
-    assert found.violated
-    assert "last bit" in found.witness.describe()
+    def single(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        return np.float32(x) + rng.laplace(size=n).astype(np.float32)
+
+    for program in (textbook, single):
+        found = audit(program, (0.0, 1.0), 1.0, samples=50_000, floating_point=True)
+        assert found.violated
+        assert "last bit" in found.witness.describe()
     assert not audit(textbook, (0.0, 1.0), 1.0, samples=50_000, confidence=1 - 1e-6).violated
     assert not audit(shipped, (0.0, 1.0), 1.0, samples=50_000, confidence=1 - 1e-6, floating_point=True).violated
