@@ -2,7 +2,7 @@
 
 from math import e
 
-from finding import Library, epsilon_of, gaussian_epsilon, sampler
+from finding import Library, epsilon_of, formula, gaussian_epsilon, sampler
 
 LIBRARY = Library("OpenDP", "0.16.0", ("opendp==0.16.0",), "opendp.prelude")
 PLACE = "opendp/measurements.py: "
@@ -96,3 +96,21 @@ def geometric():
 def gaussian():
     dp = measurements()
     return dp.m.make_gaussian(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=1.0)
+
+
+@formula(
+    title="conversion of zCDP",
+    claim="map of the Gaussian measurement, scale 1, at delta 1e-5",
+    place="opendp/combinators.py: make_zCDP_to_approxDP, make_fix_delta",
+    delta=1e-5,
+    expected="above",
+    proof="A bound for every mechanism of rho 1/2; Gaussian noise is better than the worst of them.",
+)
+def conversion():
+    from ldp_audit.accounting import compose
+    from ldp_audit.mechanisms import Gaussian
+
+    dp = measurements()
+    noise = dp.m.make_gaussian(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=1.0)
+    fixed = dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(noise), delta=1e-5)
+    return fixed.map(1.0)[0], compose([(Gaussian(1.0), 1)])

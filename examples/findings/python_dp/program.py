@@ -1,6 +1,6 @@
 """PyDP 1.1.5: the samplers of Google's library that Python reaches."""
 
-from finding import Library, sampler
+from finding import Library, gaussian_epsilon, sampler
 
 LIBRARY = Library("PyDP", "1.1.5", ("python-dp==1.1.5",), "pydp")
 
@@ -33,10 +33,20 @@ def laplace():
     delta=0.1,
     numeric=True,
     expected="consistent",
-    proof="The standard deviation is the least with delta(1) = 0.1 (the analytic calibration); the noise is binomial on a grid.",
+    exact=lambda: deviation_epsilon(),
+    exact_by="Gaussian noise of the standard deviation that the object names, 1.086",
+    proof="The standard deviation is the least with delta(1) = 0.1 (the analytic calibration). The numbers are not on a grid: those around 0 end "
+    "in bits of 2^-55, those around 1 in 2^-53.",
 )
 def gaussian():
     from pydp.algorithms.numerical_mechanisms import GaussianMechanism
 
     mechanism = GaussianMechanism(1.0, 0.1, 1.0)
     return lambda x: mechanism.add_noise(x)
+
+
+def deviation_epsilon():
+    """The epsilon at delta 0.1 of the noise's standard deviation."""
+    from pydp.algorithms.numerical_mechanisms import GaussianMechanism
+
+    return gaussian_epsilon(GaussianMechanism(1.0, 0.1, 1.0).std, 0.1)
