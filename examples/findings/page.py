@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -81,10 +83,10 @@ def page_of(accounts: list[Account]) -> str:
         f"{len(tested)} libraries and repositories, {count} claims: {violated} do not hold as stated, {count - violated} do as far "
         f"as was seen. The median claim needs {median_glue(tested):g} lines to connect. {audits:,} audits with {NULL_SAMPLES:,} samples "
         f"of each input, over all samplers that are expected to keep their claim, accused {accused or 'none'}.\n",
-        "| library | claim | verdict | bound | exact | last bits |",
-        "|---|---|---|---|---|---|",
-        *(row(one.name, finding, record) for one in tested for finding, record in one.checked),
-        "",
+        "## Claims that do not hold as stated\n",
+        *table((one.name, *pair) for one in tested for pair in one.violated),
+        "## Claims that hold as far as was seen\n",
+        *table((one.name, *pair) for one in tested for pair in one.checked if pair not in one.violated),
         *map(section, tested),
     ]
     missing = [f"- {one.name}: {one.record.get('unavailable', 'not run yet')}" for one in accounts if not one.checked]
@@ -96,6 +98,16 @@ def median_glue(accounts: list[Account]) -> float:
     """Lines of code, below the function's first, that connect a claim."""
     counts = [len(finding.source().splitlines()) - 1 for one in accounts for finding, _ in one.checked]
     return statistics.median(counts) if counts else 0
+
+
+def table(rows: Iterable[tuple[str, Finding, dict[str, Any]]]) -> list[str]:
+    """Lines of a table of findings."""
+    return [
+        "| library | claim | verdict | bound | exact | last bits |",
+        "|---|---|---|---|---|---|",
+        *starmap(row, rows),
+        "",
+    ]
 
 
 def row(name: str, finding: Finding, record: dict[str, Any]) -> str:
@@ -121,11 +133,25 @@ def section(account: Account) -> str:
             "`--checkouts DIR`"
         )
     again = f'From {source}. Again: `make findings ARGS="--only {account.folder}"`.\n'
-    return "\n".join([f"## {account.name}\n", again, *(described(*one) for one in account.checked)])
+    broken = [described(*one) for one in account.violated]
+    return "\n".join(
+        [
+            f"## {account.name}\n",
+            again,
+            *broken,
+            *(line(*one) for one in account.checked if one not in account.violated),
+            "",
+        ]
+    )
+
+
+def line(finding: Finding, record: dict[str, Any]) -> str:
+    """A claim that holds as far as was seen."""
+    return f"* **{finding.title}**: {finding.claim} ({place(finding)}). {verdict_of(finding, record)} By hand: {finding.proof}"
 
 
 def described(finding: Finding, record: dict[str, Any]) -> str:
-    """A finding: claim, place, verdict, witness, proof, glue."""
+    """A claim that does not hold: claim, place, verdict, witness, proof, glue."""
     lines = [
         f"### {finding.title}\n",
         f"Claim: {finding.claim} ({place(finding)}).\n",
@@ -149,7 +175,7 @@ def verdict_of(finding: Finding, record: dict[str, Any]) -> str:
     if "certified" in record:
         low, high = map(shown, record["certified"])
         return (
-            f"{word}: the library gives {shown(record['library_epsilon'])}{at}; certified bounds are {low} and {high}."
+            f"{word}: epsilon {shown(record['library_epsilon'])} is claimed{at}; certified bounds are {low} and {high}."
         )
     lines = [
         f"{word}: epsilon is at least {shown(record['epsilon_lower'])}{at}; inputs {finding.inputs!r}, "

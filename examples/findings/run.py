@@ -61,13 +61,19 @@ def run(program: Path, arguments: list[str], checkouts: Path) -> bool:
     try:
         python = environment(name, library)
     except subprocess.CalledProcessError as error:
-        why = (error.stderr or str(error)).strip().splitlines()[-1]
+        why = reason(error.stderr or str(error))
         record.write_text(json.dumps({"unavailable": why}, indent=1) + "\n", encoding="utf-8")
         print(f"{name}: {why}", file=sys.stderr)
         return True
     settings = os.environ | {"OPENBLAS_NUM_THREADS": "1", "FINDING_CHECKOUT": str(place)}
     ran = subprocess.run([python, HERE / "finding.py", program, record, *arguments], env=settings, check=False)
     return ran.returncode == 0
+
+
+def reason(output: str) -> str:
+    """The first line of pip's or Python's output that says what went wrong, else the last."""
+    lines = [one.strip() for one in output.strip().splitlines()]
+    return next((one for one in lines if one.startswith(("ERROR: ", "error: "))), lines[-1])
 
 
 def accounts() -> list[Account]:

@@ -3,7 +3,7 @@
 from finding import Library, formula
 
 LIBRARY = Library("dp-accounting", "0.6.0", ("dp-accounting==0.6.0",), "dp_accounting")
-STEPS = "claim of 1,000 steps, Poisson sampling rate 0.01, noise multiplier 1, delta 1e-5"
+STEPS = "epsilon of 1,000 steps, Poisson sampling rate 0.01, noise multiplier 1, delta 1e-5"
 
 
 def sampled_gaussians():

@@ -31,7 +31,7 @@ def twice():
 
 @sampler(
     title="LocalDpMod, sensitivity a tenth of the clipping norm",
-    claim="epsilon 1 at delta 0.1, for any two updates",
+    claim="epsilon 1 at delta 0.1, for any two updates that clipping_norm=1 allows, with sensitivity=0.1, which is accepted",
     place=PLACE,
     inputs=(-1.0, 1.0),
     epsilon=1.0,

@@ -30,7 +30,7 @@ def shuffled():
 def numerical():
     from hierarchical_mechanism_LDP.computeamplification import numericalanalysis
 
-    return numericalanalysis(10_000, 1.0, 1e-6, 12, 50, True), shuffled()  # noqa: FBT003
+    return numericalanalysis(10_000, 1.0, 1e-6, 12, 50, True), shuffled()
 
 
 @formula(

@@ -47,7 +47,7 @@ def perturbed_encoding():
     expected="violated",
     exact=lambda: epsilon_of([[math.exp(5), 1, 1], [1, math.exp(5), 1]]),
     exact_by="weights e^(|V|/(d - 1)) with d = 3",
-    proof="FedSel's weights are e^(epsilon r/(d - 1)) with the rank r of an entry, which changes by at most d - 1. The code has the entry's magnitude "
+    proof="(The client calls PE; ExpM stands beside it.) FedSel's weights are e^(epsilon r/(d - 1)) with the rank r of an entry, which changes by at most d - 1. The code has the entry's magnitude "
     "in place of the rank, and magnitudes are not bounded: with 10 and d = 3 the ratio is e^5, and it grows with the gradient.",
     fix="Use ranks: torch.argsort(torch.argsort(torch.abs(V))) + 1.",
 )

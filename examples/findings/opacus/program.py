@@ -6,7 +6,7 @@ from finding import Library, formula, gaussian_epsilon, sampler
 
 LIBRARY = Library("Opacus", "1.6.0", ("opacus==1.6.0", "torch==2.13.0"), "opacus")
 PLACE = "opacus/optimizers/optimizer.py: _generate_noise"
-STEPS = "claim of 1,000 steps, sampling rate 0.01, noise multiplier 1, delta 1e-5"
+STEPS = "epsilon of 1,000 steps, sampling rate 0.01, noise multiplier 1, delta 1e-5"
 
 
 def noised(x, n, rng, secure):

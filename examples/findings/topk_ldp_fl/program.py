@@ -88,7 +88,7 @@ def one_number():
     fix="np.exp(-m * alpha * phi(beta)) / (log(1 + beta) / b_plus), as in BorjaBalle/amplification-by-shuffling.",
 )
 def amplification():
-    sys.path.insert(0, os.path.join(os.environ["FINDING_CHECKOUT"], "src"))
+    sys.path.insert(0, f"{os.environ['FINDING_CHECKOUT']}/src")
     from amplification import amplification_bound, mechanisms
 
     from ldp_audit.accounting import shuffle
