@@ -14,6 +14,7 @@ import inspect
 import json
 import math
 import os
+import random
 import runpy
 import sys
 import textwrap
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 CONFIDENCE = 1 - 1e-6  # of each audit: a finding is about somebody's code
+PROSE = ("title", "claim", "place", "proof", "fix", "exact_by")
 NULL_SAMPLES = 3000  # per input, in an audit that looks for false accusations alone
 
 
@@ -33,6 +35,7 @@ class Library:
     """A library at one version, and what pip needs to install it.
 
     module: what must import.   checkout: owner/name@commit of a repository that no registry has: run from a local copy.
+    apart: its pins exclude ldp-audit's: it has an environment of its own, in which glue answers ldp-audit's requests.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Library:
     requirements: tuple[str, ...]
     module: str
     checkout: str = ""
+    apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,14 @@ class Finding:
         return "\n".join(text.splitlines()[node.lineno - 1 :])
 
     def question(self) -> str:
-        """SHA-256 of what a run depends on, by which a record that is older than its program differs."""
-        asked = (self.source(), repr(self.inputs), self.epsilon, self.delta, self.samples, self.numeric)
-        return hashlib.sha256(repr(asked).encode()).hexdigest()
+        """SHA-256 of the code that a run depends on, without prose: a record of another question is out of date."""
+        code = self.glue.__code__
+        nodes = ast.parse(Path(code.co_filename).read_text("utf-8")).body[1:]
+        own = [one for one in nodes if not getattr(one, "decorator_list", ()) or one.name == code.co_name]
+        for node in own:
+            for call in getattr(node, "decorator_list", ()):
+                call.keywords = [one for one in call.keywords if one.arg not in PROSE]
+        return hashlib.sha256("\n".join(map(ast.dump, own)).encode()).hexdigest()
 
 
 def sampler(**data: Any) -> Callable[[Callable[[], Any]], Finding]:
@@ -148,7 +157,24 @@ def run(one: Finding, **options: Any) -> Any:
     """An audit of what the glue makes."""
     from ldp_audit.auditing import as_sampler, audit
 
-    return audit(as_sampler(one.glue), one.inputs, one.epsilon, one.delta, **{"confidence": CONFIDENCE} | options)
+    apart = os.environ.get("FINDING_PYTHON")
+    sampler = (
+        as_sampler(command=[apart, __file__, *sys.argv[1:3], "--serve", one.title]) if apart else as_sampler(one.glue)
+    )
+    return audit(sampler, one.inputs, one.epsilon, one.delta, **{"confidence": CONFIDENCE} | options)
+
+
+def serve(one: Finding) -> None:
+    """Answer requests for outputs, as `as_sampler(command=...)` makes them: what the glue returns is a function of x."""
+    client = one.glue()
+    for line in sys.stdin:
+        request = json.loads(line)
+        random.seed(request["seed"])
+        if "numpy" in sys.modules:
+            sys.modules["numpy"].random.seed(request["seed"])
+        for _ in range(request["n"]):
+            print(json.dumps(client(request["x"])))
+        sys.stdout.flush()
 
 
 def summary(found: Any) -> dict[str, Any]:
@@ -201,8 +227,12 @@ def main() -> None:
     parser.add_argument("record", type=Path)
     parser.add_argument("--nulls", type=int, default=0, help="audits of sound samplers that look for false accusations")
     parser.add_argument("--title", help="one finding alone")
+    parser.add_argument("--serve", metavar="TITLE", help="answer requests for the outputs of a finding")
     given = parser.parse_args()
     library, findings = findings_of(given.program)
+    if given.serve:
+        serve(next(one for one in findings if one.title == given.serve))
+        return
     record = json.loads(given.record.read_text("utf-8")) if given.record.exists() else {}
     record.pop("unavailable", None)
     if given.nulls:

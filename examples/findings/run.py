@@ -38,7 +38,7 @@ def environment(name: str, library: Library) -> Path:
     wanted = json.dumps(library.requirements)
     if not stamp.exists() or stamp.read_text("utf-8") != wanted:
         call(sys.executable, "-m", "venv", folder)
-        call(python, *PIP, "--editable", ROOT, *library.requirements)
+        call(python, *PIP, *(() if library.apart else ("--editable", ROOT)), *library.requirements)
         stamp.write_text(wanted, encoding="utf-8")
     if not library.checkout:
         call(python, "-c", f"import {library.module}")
@@ -66,6 +66,8 @@ def run(program: Path, arguments: list[str], checkouts: Path) -> bool:
         print(f"{name}: {why}", file=sys.stderr)
         return True
     settings = os.environ | {"OPENBLAS_NUM_THREADS": "1", "FINDING_CHECKOUT": str(place)}
+    if library.apart:
+        settings["FINDING_PYTHON"], python = str(python), Path(sys.executable)
     ran = subprocess.run([python, HERE / "finding.py", program, record, *arguments], env=settings, check=False)
     return ran.returncode == 0
 
