@@ -53,6 +53,7 @@ class Finding:
     inputs: of the audit.   epsilon, delta: claimed.   expected: the verdict.   samples: per input.
     exact: the epsilon that the source's probabilities give at the claimed delta, by an exact channel; exact_by: in words.
     numeric: outputs are floating-point numbers; the audit is made again with their last bits.
+    last_bits: the library says that these are safe: the audit itself looks at them.
     proof: by hand, at most three lines.   fix: what would make the claim true.
     """
 
@@ -69,6 +70,7 @@ class Finding:
     exact: Callable[[], float] | None = None
     exact_by: str = ""
     numeric: bool = False
+    last_bits: bool = False
     fix: str = ""
 
     def source(self) -> str:
@@ -148,7 +150,7 @@ def checked(one: Finding) -> dict[str, Any]:
 
 def audited(one: Finding) -> dict[str, Any]:
     """An audit of the sampler at its claim, and a second one with the last bits where its outputs are numbers."""
-    found = run(one, samples=one.samples)
+    found = run(one, samples=one.samples, floating_point=one.last_bits)
     record = summary(found) | {"samples_used": found.samples_used}
     return record | ({"last_bits": summary(run(one, samples=one.samples, floating_point=True))} if one.numeric else {})
 
