@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -15,9 +16,7 @@ FOLDER = Path(__file__).parents[2] / "examples" / "findings"
 @pytest.fixture(scope="module")
 def run() -> Iterator[ModuleType]:
     sys.path.insert(0, str(FOLDER))
-    import run
-
-    yield run
+    yield import_module("run")
     sys.path.remove(str(FOLDER))
     for name in ("run", "page", "finding"):
         del sys.modules[name]
@@ -56,8 +55,7 @@ def test_each_violation_is_confirmed_by_hand_and_exactly(run: ModuleType) -> Non
 
 
 def test_the_findings_are_broad_and_their_glue_is_short(run: ModuleType) -> None:
-    from page import median_glue
-
+    median_glue = import_module("page").median_glue
     tested = [one for one in run.accounts() if one.checked]
     assert len(tested) >= 12
     assert median_glue(tested) <= 5
@@ -70,8 +68,7 @@ def test_no_sound_sampler_was_accused_in_a_thousand_audits(run: ModuleType) -> N
 
 
 def test_edited_code_makes_a_record_old_and_edited_prose_does_not(run: ModuleType, tmp_path: Path) -> None:
-    from finding import findings_of
-
+    findings_of = import_module("finding").findings_of
     program = (FOLDER / "eeprivacy" / "program.py").read_text(encoding="utf-8")
     edits = [
         ("", ""),
