@@ -32,7 +32,7 @@ How to read it:
 * *last bits*: a second audit of the same numbers with their low-order bits. Noise that is added in floating-point arithmetic
   leaves traces of the number that it was added to (Mironov 2012). That is a property of the arithmetic, not of the
   formula, and several libraries document it.
-* For formulas, *tight* is within 0.1% of the certified bounds, *above* is valid and larger than necessary, *too small* is below
+* For formulas, *tight* is within 0.1% of the certified epsilon, *above* is valid and larger than necessary, *too small* is below
   the certified lower bound.
 
 A finding is about one version, which is pinned; a later one may differ. The texts for the maintainers are the `report.md` beside the programs.
@@ -116,7 +116,7 @@ def row(name: str, finding: Finding, record: dict[str, Any]) -> str:
     verdict = record["verdict"] if record["verdict"] in GOOD else f"**{record['verdict']}**"
     last = record["last_bits"]["verdict"] if "last_bits" in record else ""
     if "certified" in record:
-        bound, exact = f"{shown(record['library_epsilon'])} claimed", " to ".join(map(shown, record["certified"]))
+        bound, exact = f"{shown(record['library_epsilon'])} claimed", certified(record)
     else:
         words += f", epsilon {shown(finding.epsilon)}"
         bound, exact = shown(record["epsilon_lower"]), shown(record["exact"]) if "exact" in record else ""
@@ -190,6 +190,12 @@ def verdict_of(finding: Finding, record: dict[str, Any]) -> str:
         lower = f"epsilon is at least {shown(bits['epsilon_lower'])}{at}"
         lines.append(f"With the last bits: {bits['verdict']}, {lower}. {event(bits['witness'])}")
     return " ".join(lines)
+
+
+def certified(record: dict[str, Any]) -> str:
+    """The certified bounds of a loss, or their one value to four digits."""
+    low, high = map(shown, record["certified"])
+    return low if low == high else f"{low} to {high}"
 
 
 def event(words: str) -> str:

@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 from finding import Library, findings_of, sound_samplers
@@ -73,9 +74,10 @@ def run(program: Path, arguments: list[str], checkouts: Path) -> bool:
 
 
 def reason(output: str) -> str:
-    """The first line of pip's or Python's output that says what went wrong, else the last."""
+    """What went wrong, of pip's or Python's output: what a package's build said, else the first error, else the end."""
     lines = [one.strip() for one in output.strip().splitlines()]
-    return next((one for one in lines if one.startswith(("ERROR: ", "error: "))), lines[-1])
+    said = [after for before, after in pairwise(lines) if before.endswith("lines of output]")]
+    return (said + [one for one in lines if one.startswith(("ERROR: ", "error: "))] + lines[-1:])[0]
 
 
 def accounts() -> list[Account]:

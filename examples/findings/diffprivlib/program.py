@@ -4,7 +4,7 @@ from math import e
 
 from finding import Library, epsilon_of, formula, gaussian_epsilon, sampler
 
-LIBRARY = Library("diffprivlib", "0.6.6", ("diffprivlib==0.6.6", "scikit-learn<1.9"), "diffprivlib")
+LIBRARY = Library("diffprivlib", "0.6.6", ("diffprivlib==0.6.6", "scikit-learn==1.8.0"), "diffprivlib")
 FOLDER = "diffprivlib/mechanisms"
 GEOMETRIC = [[e ** -abs(y - x) for y in range(-30, 31)] for x in (0, 1)]
 

@@ -5,7 +5,7 @@ from finding import Library, formula
 LIBRARY = Library(
     "ldp-hierarchical-mechanism",
     "0.1.3",
-    ("ldp-hierarchical-mechanism==0.1.3", "scipy<1.16", "pandas<3", "tqdm"),
+    ("ldp-hierarchical-mechanism==0.1.3", "scipy==1.15.3", "pandas==2.3.3", "tqdm==4.70.1"),
     "hierarchical_mechanism_LDP.computeamplification",
 )
 FILE = "hierarchical_mechanism_LDP/computeamplification.py"

@@ -6,7 +6,9 @@ from math import e, exp, log
 
 from finding import Library, epsilon_of, independent_bits, sampler
 
-LIBRARY = Library("multi-freq-ldpy", "0.2.5", ("multi-freq-ldpy==0.2.5", "xxhash<3.5"), "multi_freq_ldpy")
+LIBRARY = Library(
+    "multi-freq-ldpy", "0.2.5", ("multi-freq-ldpy==0.2.5", "numba==0.68.1", "xxhash==3.4.2"), "multi_freq_ldpy"
+)
 ONE, MANY, LONG = (
     "multi_freq_ldpy/pure_frequency_oracles",
     "multi_freq_ldpy/mdim_freq_est",

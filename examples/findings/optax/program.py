@@ -2,7 +2,7 @@
 
 from finding import Library, gaussian_epsilon, sampler
 
-LIBRARY = Library("optax", "0.2.8", ("optax==0.2.8", "jax"), "optax.contrib")
+LIBRARY = Library("optax", "0.2.8", ("optax==0.2.8", "jax==0.10.2"), "optax.contrib")
 PLACE = "optax/contrib/_privacy.py: differentially_private_aggregate"
 
 
@@ -18,7 +18,7 @@ PLACE = "optax/contrib/_privacy.py: differentially_private_aggregate"
     exact=lambda: float("inf"),
     exact_by="the sum is shifted by the same number in each process",
     proof="Without a key the function warns and takes jax.random.key(0): the first aggregation of every program adds the same number, so that "
-    "whoever knows the library subtracts it. The docstring says that a key will be required in a later version.",
+    "whoever knows the library subtracts it. The warning says that a key will be required.",
     fix="Require the key, as the warning announces.",
 )
 def without_key():

@@ -4,7 +4,7 @@ from math import e, log, sqrt
 
 from finding import Library, epsilon_of, gaussian_epsilon, sampler
 
-LIBRARY = Library("ornl-presto", "0.1.29", ("ornl-presto==0.1.29",), "ornl_presto")
+LIBRARY = Library("ornl-presto", "0.1.29", ("ornl-presto==0.1.29", "torch==2.13.0"), "ornl_presto")
 FILE = "ornl_presto/privacy_mechanisms.py"
 
 

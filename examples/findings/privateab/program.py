@@ -4,7 +4,7 @@ from math import e, exp
 
 from finding import Library, epsilon_of, independent_bits, sampler
 
-LIBRARY = Library("privateAB", "0.0.2", ("privateab==0.0.2",), "privateAB.client")
+LIBRARY = Library("privateAB", "0.0.2", ("privateab==0.0.2", "torch==2.13.0"), "privateAB.client")
 FILE, P = "privateAB/client.py", exp(0.5) / (exp(0.5) + 1)
 
 

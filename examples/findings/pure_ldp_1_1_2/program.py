@@ -4,7 +4,9 @@ from math import e, exp
 
 from finding import Library, epsilon_of, independent_bits, sampler
 
-LIBRARY = Library("pure-LDP", "1.1.2", ("pure-ldp==1.1.2", "scikit-learn", "statsmodels", "xxhash<3.5"), "pure_ldp")
+LIBRARY = Library(
+    "pure-LDP", "1.1.2", ("pure-ldp==1.1.2", "scikit-learn==1.9.1", "statsmodels==0.15.0", "xxhash==3.4.2"), "pure_ldp"
+)
 PLACE = "pure_ldp/frequency_oracles/unary_encoding/ue_client.py"
 P, Q = exp(0.5) / (exp(0.5) + 1), 1 / (e + 1)
 

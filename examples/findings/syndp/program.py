@@ -2,4 +2,4 @@
 
 from finding import Library
 
-LIBRARY = Library("syndp", "0.5.2", ("syndp==0.5.2",), "syndp")
+LIBRARY = Library("syndp", "0.5.2", ("syndp==0.5.2",), "syndp", apart=True)

@@ -2,4 +2,4 @@
 
 from finding import Library
 
-LIBRARY = Library("tensorflow-privacy", "0.9.0", ("tensorflow-privacy==0.9.0",), "tensorflow_privacy")
+LIBRARY = Library("tensorflow-privacy", "0.9.0", ("tensorflow-privacy==0.9.0",), "tensorflow_privacy", apart=True)
