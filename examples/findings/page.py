@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import statistics
 from collections.abc import Iterable
@@ -220,19 +221,67 @@ def report_of(account: Account) -> str:
             f"**Observed**: {verdict_of(finding, record)}\n",
             f"**Why**: {finding.proof}\n",
             *([f"**A possible change**: {finding.fix}\n"] if finding.fix else []),
-            "**To reproduce**, with ldp-audit installed beside the library:\n",
+            f"**To reproduce**, {beside(account)}:\n",
             "```python\n" + reproduction(finding) + "\n```\n",
         ]
     return "\n".join(lines).rstrip() + "\n"
 
 
+def beside(account: Account) -> str:
+    """What a reproduction needs."""
+    if account.library.apart:
+        return f'by `make findings ARGS="--only {account.folder}"` of ldp-audit, whose pins exclude the library\'s; it runs'
+    copy = ", and FINDING_CHECKOUT set to a local copy of the repository" if account.library.checkout else ""
+    return f"with ldp-audit installed beside the library{copy}"
+
+
 def reproduction(finding: Finding) -> str:
-    """A program that makes the finding again."""
-    glue, name = finding.source(), finding.glue.__name__
-    if not finding.inputs:
-        return f"{glue}\n\n\nepsilon, loss = {name}()\nprint(epsilon, loss.epsilon_bounds(delta={finding.delta:g}))"
-    call = f"audit(as_sampler({name}), {finding.inputs!r}, {finding.epsilon}, {finding.delta:g}, samples={finding.samples})"
-    return f"from ldp_audit.auditing import as_sampler, audit\n\n\n{glue}\n\n\nprint({call}.describe())"
+    """A program that makes the finding again, without this folder."""
+    name = finding.glue.__name__
+    imports, helpers = needed(finding)
+    if finding.inputs:
+        imports.append("from ldp_audit.auditing import as_sampler, audit")
+        bits = ", floating_point=True" if finding.last_bits else ""
+        claim = f"{finding.inputs!r}, {finding.epsilon}, {finding.delta:g}, samples={finding.samples}{bits}"
+        last = f"print(audit(as_sampler({name}), {claim}).describe())"
+    else:
+        last = f"epsilon, loss = {name}()\nprint(epsilon, loss.epsilon_bounds(delta={finding.delta:g}))"
+    return "\n\n\n".join(["\n".join(sorted(set(imports))), *helpers, finding.source(), last]).strip()
+
+
+def needed(finding: Finding) -> tuple[list[str], list[str]]:
+    """The imports, and the constants and functions, that the glue uses, of its program and of `finding.py`."""
+    defined: dict[str, str] = {}
+    for path in (Path(finding.glue.__code__.co_filename), Path(__file__).with_name("finding.py")):
+        text = path.read_text("utf-8")
+        for node in ast.parse(text).body:
+            for name in names_of(node):
+                defined.setdefault(name, ast.get_source_segment(text, node) or "")
+    imports: list[str] = []
+    helpers: list[str] = []
+    waiting = [finding.source()]
+    while waiting:
+        for node in ast.walk(ast.parse(waiting.pop())):
+            source = defined.pop(node.id, None) if isinstance(node, ast.Name) else None
+            if source is not None:
+                (imports if source.startswith(("import ", "from ")) else helpers).append(source)
+                waiting.append(source)
+    return imports, helpers[::-1]
+
+
+def names_of(node: ast.stmt) -> list[str]:
+    """The names that a statement of a module defines; none of a finding, and none that is imported from this folder."""
+    if isinstance(node, ast.FunctionDef):
+        return [] if node.decorator_list else [node.name]
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return (
+            []
+            if getattr(node, "module", "") in ("finding", "__future__")
+            else [one.asname or one.name for one in node.names]
+        )
+    if isinstance(node, ast.Assign):
+        return [one.id for one in ast.walk(node.targets[0]) if isinstance(one, ast.Name)]
+    return []
 
 
 def shown(value: float | str) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -75,7 +76,7 @@ def run(program: Path, arguments: list[str], checkouts: Path) -> bool:
 
 def reason(output: str) -> str:
     """What went wrong, of pip's or Python's output: what a package's build said, else the first error, else the end."""
-    lines = [one.strip() for one in output.strip().splitlines()]
+    lines = [re.sub(r" \(/.*\)$", "", one.strip()) for one in output.strip().splitlines()]  # without paths of a machine
     said = [after for before, after in pairwise(lines) if before.endswith("lines of output]")]
     return (said + [one for one in lines if one.startswith(("ERROR: ", "error: "))] + lines[-1:])[0]
 
