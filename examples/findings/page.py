@@ -127,6 +127,8 @@ def row(name: str, finding: Finding, record: dict[str, Any]) -> str:
 def section(account: Account) -> str:
     """A library's findings."""
     source = f"`pip install {' '.join(map(quoted, account.library.requirements))}`"
+    if account.library.apart:
+        source += ", in an environment without ldp-audit, whose pins it excludes: ldp-audit asks it for outputs"
     if account.library.checkout:
         repository, _, commit = account.library.checkout.partition("@")
         source = (
