@@ -7,7 +7,7 @@ depend, and only a run with the same arguments continues it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ class Checkpoint:
 
     kind: of the document.   says: a description of such files, "the state of an audit".   other: the beginning of the
         error for other arguments.   arguments: all that the run depends on, JSON-ready.   read, packed: convert file
-        contents to the document and back.
+        contents to the document and back.   free: arguments, by dotted names, in which a run that continues may differ.
     """
 
     path: Path
@@ -37,6 +37,7 @@ class Checkpoint:
     arguments: Mapping[str, Any]
     read: Callable[[Path], Any]
     packed: Callable[[dict[str, Any]], str | bytes]
+    free: frozenset[str] = frozenset()
 
     def held(self, *parts: str) -> dict[str, Any] | None:
         """The document of this run, None without a file; ValueError for a damaged file, and for another run's."""
@@ -52,7 +53,7 @@ class Checkpoint:
         missing = [name for name in ("arguments", *parts) if name not in document]
         if missing:
             raise damaged(self.path, ValueError(f"it has no {missing[0]}"))
-        check_same(f"{self.path} {self.other}", document["arguments"], self.arguments)
+        check_same(f"{self.path} {self.other}", document["arguments"], self.arguments, self.free)
         return document
 
     def write(self, parts: Mapping[str, Any], *, durable: bool = True) -> None:
@@ -74,10 +75,14 @@ def damaged(path: Path, error: BaseException) -> ValueError:
     return ValueError(f"{path} is damaged: {reason}; delete it, and the run is computed again")
 
 
-def check_same(other: str, was: Any, now: Mapping[str, Any]) -> None:
-    """ValueError that names every argument in which a stored run differs from this one.   other: its beginning."""
+def check_same(other: str, was: Any, now: Mapping[str, Any], free: Collection[str] = ()) -> None:
+    """ValueError that names every argument, but those in `free`, in which a stored run differs from this one.
+
+    other: the error's beginning.
+    """
     before, after = _flat(was) if isinstance(was, Mapping) else {}, _flat(plain(now))
-    names = [name for name in {**after, **before} if before.get(name, _MISSING) != after.get(name, _MISSING)]
+    held = [name for name in {**after, **before} if name not in free]
+    names = [name for name in held if before.get(name, _MISSING) != after.get(name, _MISSING)]
     if names:
         said = [f"{name} was {_cut(before, name)} and is {_cut(after, name)}" for name in names[:_NAMED]]
         more = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []

@@ -11,10 +11,13 @@ _FIRST, _LIVE, _LOGGED = 2.0, 0.5, 10.0
 
 
 class Progress:
-    """One changing line on a terminal or in a notebook, elsewhere a line every ten seconds; nothing for two seconds."""
+    """One changing line on a terminal or in a notebook, elsewhere a line every ten seconds.
 
-    def __init__(self, quiet: bool = False) -> None:  # noqa: FBT001, FBT002
-        self.quiet, self.next, self.shown = quiet, time.perf_counter() + _FIRST, 0
+    first: seconds without a line at the beginning.
+    """
+
+    def __init__(self, quiet: bool = False, first: float = _FIRST) -> None:  # noqa: FBT001, FBT002
+        self.quiet, self.next, self.shown = quiet, time.perf_counter() + first, 0
 
     def __call__(self, text: str) -> None:
         """Show this line, if it is due."""

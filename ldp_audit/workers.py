@@ -167,12 +167,12 @@ _NEVER_READY = (
 class Worker:
     """A process that applies function(task, say) to one task after another.   ready: whether it has answered."""
 
-    def __init__(self, function: Callable[[Any, Say], Any], *, daemon: bool = False) -> None:
+    def __init__(self, function: Callable[[Any, Say], Any]) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.ready = False
-        # Not a daemon by default, as programs and pipelines may start processes of their own.
-        self._process = context.Process(target=_serve, args=(theirs, function), daemon=daemon)
+        # No daemon, as programs and pipelines may start processes of their own.
+        self._process = context.Process(target=_serve, args=(theirs, function))
         self._process.start()
         theirs.close()
 

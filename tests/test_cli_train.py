@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from ldp_audit.cli import main
+from ldp_audit.training.kept_model import load_model
 from ldp_audit.workers import SchedulerLostError
 
 Captured = pytest.CaptureFixture[str]
@@ -129,7 +130,34 @@ def test_a_killed_sweep_resumes_to_the_numbers_of_one_that_was_not(tmp_path: Pat
     assert main([*slow, "--resume"]) == 0
     assert main([*asked, "--set", "slow=0.1", "--out", str(tmp_path / "whole")]) == 0
     assert numbers(tmp_path / "killed") == numbers(tmp_path / "whole")
-    assert not list((tmp_path / "killed").glob("runs/*.state"))
+
+
+def test_more_rounds_extend_a_sweep_to_the_numbers_of_one_that_had_them_from_the_start(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    """Would catch a first half that is trained again, or that is lost."""
+    asked = ["train", "ldp-fl", "--set", "n=4", "--set", "epochs=1", "--set", "model=softmax", *QUICK]
+    asked += ["--sweep", "epsilon=1,2"]
+    short, whole = [*asked, "--out", str(tmp_path / "short")], [*asked, "--out", str(tmp_path / "whole")]
+    assert main([*short, "--set", "rounds=1"]) == 0
+    assert main([*short, "--set", "rounds=3", "--resume", "--keep-model"]) == 0
+    models = [load_model(tmp_path / "short" / "models" / f"run-{number}.pt") for number in (1, 2)]
+    spends = document(tmp_path / "short")["spend"]
+    assert [model.spend for model in models] == spends
+    assert [model.accuracy for model in models] == [
+        point["accuracy"]["mean"] for point in document(tmp_path / "short")["points"]
+    ]
+    assert main([*whole, "--set", "rounds=3"]) == 0
+    assert numbers(tmp_path / "short") == numbers(tmp_path / "whole")
+    assert main([*short, "--set", "rounds=2", "--resume"]) == 2
+    assert "rounds must be at least the 3 of the runs that are there, got 2" in capsys.readouterr().err
+    assert main([*short, "--set", "rounds=4", "--set", "batch_size=9", "--resume"]) == 2
+    assert "is of another run: run.1.batch_size was 5 and is 9; run.2.batch_size" in capsys.readouterr().err
+    assert main([*asked, "--keep-model"]) == 2
+    assert "models are kept in the folder --out" in capsys.readouterr().err
+    assert main(["train", TOY, "--set", "rounds=1", "--out", str(tmp_path / "toy"), *QUICK]) == 0
+    assert main(["train", TOY, "--set", "rounds=2", "--out", str(tmp_path / "toy"), "--resume", *QUICK]) == 2
+    assert "a run of 1 rounds cannot be extended: its plan does not say how" in capsys.readouterr().err
 
 
 def test_an_interrupt_and_a_lost_scheduler_say_how_to_go_on(

@@ -160,6 +160,7 @@ class Claim:
     sizes: the sizes that the parts cover, if not all: the verdict is then ENUMERATED.
     argument: why the formal parts say what the words say; alone, a PROSE claim.
     source: "paper"; "damaged conversion" (a scanner's error, kept as a test); "derived" (ours).
+    experiments: names of `training.reproduction`'s, whose statistical verdicts a report prints beside the formal one.
 
     Raises ValueError for an empty id or statement, and for a name that is longer or not one line.
     """
@@ -180,6 +181,7 @@ class Claim:
     sizes: str = ""
     argument: str = ""
     source: Source = "paper"
+    experiments: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not (isinstance(self.id, str) and self.id and isinstance(self.says, str) and self.says):

@@ -11,8 +11,6 @@ from typing import Any
 from ldp_audit.cli.command_line import check_writable, write_json
 from ldp_audit.progress import Progress
 
-_DEMONSTRATION = "demonstration"
-
 
 def add_arguments(train: argparse.ArgumentParser) -> None:
     """The options of `ldp-audit train`."""
@@ -30,11 +28,19 @@ def add_arguments(train: argparse.ArgumentParser) -> None:
     add("--threads", type=int, default=1, metavar="N", help="of torch in each run; 1 by default")
     add("--workers", type=int, metavar="N", help="processes of this machine; one a core by default, 1 on a GPU")
     add("--scheduler", metavar="ADDRESS", help="of a Dask cluster, whose workers train")
+    add(
+        "--evaluate-every",
+        type=int,
+        default=1,
+        metavar="K",
+        help="evaluate the model in every K-th round, and the last",
+    )
     add("--audit", action="store_true", help="bound each run's epsilon from below by canaries")
     add(
         "--out", type=Path, metavar="DIR", help="write results.json, report.md, report.html, figures, checkpoints there"
     )
-    add("--resume", action="store_true", help="go on with what --out holds")
+    add("--keep-model", action="store_true", help="write every run's model, with its spend, to --out's folder models")
+    add("--resume", action="store_true", help="go on with what --out holds, perhaps for more rounds")
     add("--list", action="store_true", help="the pipeline's settings and presets, and the data sets")
     add("--quiet", action="store_true", help="no progress")
 
@@ -65,13 +71,14 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _listed(plan: type) -> str:
     from ldp_audit.training.data import DATASETS
-    from ldp_audit.training.pipeline import preset_of, presets_of
+    from ldp_audit.training.pipeline import DEMONSTRATION, preset_of, presets_of
+    from ldp_audit.training.sweep import doubts_of
 
     lines = [f"settings of {plan.__name__}"]
     lines += [f"  {one.name} = {one.default!r}" for one in dataclasses.fields(plan)]
-    lines += ["presets", f"  {_DEMONSTRATION}"]
+    lines += ["presets", f"  {DEMONSTRATION}"]
     for name in presets_of(plan):
-        doubts = dict.fromkeys(sweep.doubt for sweep in preset_of(plan, name) if sweep.doubt)
+        doubts = doubts_of(preset_of(plan, name))
         lines.append(f"  {name}{''.join(f' (suspect: {doubt})' for doubt in doubts)}")
     lines.append("data sets")
     lines += [f"  {name}{f': a folder that holds {one.files}' if one.files else ''}" for name, one in DATASETS.items()]
@@ -80,22 +87,19 @@ def _listed(plan: type) -> str:
 
 def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
     from ldp_audit.training.data import data_for
-    from ldp_audit.training.experiment import run_experiment
     from ldp_audit.training.pipeline import embedded_data
 
     sweeps = _sweeps(options, plan)
     check_writable(options)
-    progress = Progress(options.quiet)
+    progress, embedded = Progress(options.quiet, first=0.0), embedded_data(plan)
     try:
+        progress(f"reading {options.data or embedded or 'data'}")
+        from ldp_audit.training.experiment import run_experiment  # imports torch, which takes a second or two
+
         return run_experiment(
             options.pipeline,
             sweeps,
-            data_for(
-                embedded_data(plan),
-                options.data,
-                options.folder,
-                _once("--data-option", options.data_option),
-            ),
+            data_for(embedded, options.data, options.folder, _once("--data-option", options.data_option)),
             seed=options.seed,
             device=options.device,
             threads=options.threads,
@@ -104,6 +108,8 @@ def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
             folder=options.out,
             resume=options.resume,
             audit=options.audit,
+            evaluate_every=options.evaluate_every,
+            keep_models=options.keep_model,
             progress=progress,
         )
     finally:
@@ -112,35 +118,15 @@ def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
 
 def _sweeps(options: argparse.Namespace, plan: type) -> Sequence[Any]:
     """The preset's sweeps, or the demonstration's by default, with the user's settings."""
-    from ldp_audit.training.pipeline import demonstration_of, preset_of
-    from ldp_audit.training.sweep import Sweep, read_value
+    from ldp_audit.training.pipeline import sweeps_of
+    from ldp_audit.training.sweep import read_value
 
     fixed = {name: read_value(plan, name, text) for name, text in _once("--set", options.set).items()}
     varied = {
         name: tuple(read_value(plan, name, part) for part in text.split(","))
         for name, text in _once("--sweep", options.sweep).items()
     }
-    repeats = options.repeats
-    if repeats is not None and any(one.name == "repeats" for one in dataclasses.fields(plan)):  # a run has a batch
-        if "repeats" in fixed:
-            raise ValueError("--repeats and --set repeats say the same; give one of them")
-        fixed, repeats = {**fixed, "repeats": repeats}, None
-    both = fixed.keys() & varied.keys()
-    if both:
-        raise ValueError(f"field {min(both)!r} must be either set or swept, got both")
-    if options.preset is None and (fixed or varied):
-        base: Sequence[Sweep] = (Sweep(),)
-    else:
-        named = options.preset or _DEMONSTRATION
-        base = demonstration_of(plan) if named == _DEMONSTRATION else preset_of(plan, named)
-    return [
-        Sweep(
-            {name: value for name, value in {**one.settings, **fixed}.items() if name not in varied},
-            {**{name: values for name, values in one.varied.items() if name not in fixed}, **varied},
-            one.repeats if repeats is None else repeats,
-        )
-        for one in base
-    ]
+    return sweeps_of(plan, options.preset, fixed, varied, options.repeats)
 
 
 def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:

@@ -302,7 +302,7 @@ def _key(loss: PairLoss) -> Any:
 
 
 _STEEPEST = 300.0
-_TOGETHER = 8
+_TOGETHER = 16
 """Losses that one FFT adds."""
 
 

@@ -43,8 +43,8 @@ _FEW, _MANY, _TYPICAL = 2**16, 2**20, 1e-5
 """A grid finer than the width asks for where that is cheap: at least _FEW points, and up to _MANY for errors like those
 of a single grid of this spacing. A larger width than `WIDTH` asks for speed: then the grid is coarser."""
 
-_SINGLE, _DEEPEST = 4, 4
-"""The least number of losses on the finest grid, and the most grids above it."""
+_SINGLE, _PER_GRID, _DEEPEST = 4, 8, 4
+"""The least losses on the finest grid, about how many of its sums each grid above adds, and the most grids above it."""
 
 _ROUNDING = 1.6e-11
 
@@ -222,7 +222,7 @@ class TiltPlan:
         """
         count = sum(times for _, times in left)
         single = max(_SINGLE, min(math.sqrt(count), _ROUNDING * count**3))  # rounding grows with each grid
-        depth = min(_DEEPEST, max(0, round(math.log(max(1.0, count / single), 4))))
+        depth = min(_DEEPEST, max(0, round(math.log(max(1.0, count / single), _PER_GRID))))
         groups = math.ceil((count / single) ** (1 / depth)) if depth else 1
         moves = alone + _moves([times for _, times in left], groups, depth)
         coarser = math.sqrt(max(1.0, self.width / WIDTH))
@@ -295,20 +295,23 @@ class Saddle:
 
     def at(self, theta: float) -> Cumulants:
         """The cumulants of the sum, tilted by theta."""
-        raised = self.logs + theta * self.losses
-        top = raised.max(axis=1, keepdims=True)
-        weights = np.exp(raised - top)
-        total = weights.sum(axis=1)
-        means = (weights * self.losses).sum(axis=1) / total
-        spread = (weights * (self.losses - means[:, None]) ** 2).sum(axis=1) / total
-        logs = np.log(total) + top[:, 0]
+        weights, logs, means = self._tilted(theta)
+        spread = np.einsum("ij,ij->i", weights, (self.losses - means[:, None]) ** 2)
         return Cumulants(*(float((self.times * one).sum()) for one in (logs, means, spread)))
 
     def levels(self, theta: float) -> list[float]:
         """The tilted mean of each loss."""
-        raised = self.logs + theta * self.losses
-        weights = np.exp(raised - raised.max(axis=1, keepdims=True))
-        return [float(mean) for mean in (weights * self.losses).sum(axis=1) / weights.sum(axis=1)]
+        return [float(mean) for mean in self._tilted(theta)[2]]
+
+    def _tilted(self, theta: float) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """The tilted probabilities, shape (losses, cells), and K and the mean of each loss."""
+        weights = self.logs + theta * self.losses
+        top = weights.max(axis=1, keepdims=True)
+        weights -= top
+        np.exp(weights, out=weights)
+        total = weights.sum(axis=1)
+        weights /= total[:, None]
+        return weights, np.log(total) + top[:, 0], np.einsum("ij,ij->i", weights, self.losses)
 
     @cached_property
     def slope(self) -> float:

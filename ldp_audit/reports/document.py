@@ -105,7 +105,14 @@ def claim_record(paper: Paper, settled: SettledClaim) -> dict[str, Any]:
         "engine": _engines(settled),
         "seconds": round(settled.seconds, 4),
         "counterexample": None if settled.verdict is Verdict.PROVED else refuted,  # not one of another reading
+        "experiments": [line for name in claim.experiments for line in _experiment(name)],
     }
+
+
+def _experiment(name: str) -> list[str]:
+    from ldp_audit.training.reproduction.judgement import evidence  # numpy and scipy, which few claims need
+
+    return evidence(name)
 
 
 def stated_record(paper: Paper, claim: Claim) -> dict[str, Any]:

@@ -55,6 +55,7 @@ def environment() -> Environment:
         svg=_safe_svg,
         where=wording.where,
     )
+    made.globals["experiments_heading"] = wording.EXPERIMENTS
     return made
 
 

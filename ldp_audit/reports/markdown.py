@@ -80,6 +80,8 @@ def claim_chapter(claim: dict[str, Any]) -> str:
         lines += _group("", claim["evidence"]["corrected"])
     if claim["evidence"]["argument"]:
         lines += ["", f"Argument: {plain(claim['evidence']['argument'])}"]
+    if claim.get("experiments"):
+        lines += ["", wording.EXPERIMENTS, "", *(f"- {plain(line)}" for line in claim["experiments"])]
     return "\n".join([*lines, "", f"Engine: {claim['engine']}; {claim['seconds']:.3f} s."])
 
 

@@ -164,7 +164,8 @@ def _printed(document: Mapping[str, Any]) -> list[list[str]]:
         ends = "" if one["low"] is None else f"{one['low']:{digits}} to {one['high']:{digits}}"
         unit = "" if one["unit"] == "accuracy" else " points"
         cells = [f"{one['printed']:{digits}}{unit}", f"{one['measured']:{digits}}{unit}", ends]
-        rows.append([one["place"], one["what"], *cells])
+        other = f" (other data: {one['other']})" if one.get("other") else ""
+        rows.append([one["place"] + other, one["what"], *cells])
     return rows
 
 

@@ -29,6 +29,9 @@ SOURCES = {
 }
 
 
+EXPERIMENTS = "Experiments, with statistical verdicts, which are apart from the formal one:"
+
+
 def digest(claims: list[dict[str, Any]]) -> str:
     """The first digits of the claims' digest, by which a page can be matched with its report.json."""
     return manifest.digest(claims)[:16]

@@ -1,4 +1,4 @@
-"""The samples of all clients in one padded tensor, the partition of a data set among clients, and the batches of a
+"""The samples of all clients, the partition of a data set among clients, and the batches of a
 round.
 
 In each epoch client i shuffles its samples and cuts them into batches; the last batch may be smaller. The shuffle of
@@ -25,33 +25,60 @@ from ldp_audit.training.streams import Streams
 
 @dataclass(frozen=True)
 class ClientData:
-    """The samples of n clients: up to m each, padded at the end.
+    """The samples of n clients, up to m each.
 
     x: shape (n, m, ...).   y: labels (n, m), or targets (n, m, ...).   sizes: int64, shape (n,), each in 1 .. m.
-    All on one device. Raises ValueError, naming the part, for anything else.
+    index: None; or, if x and y hold the samples of all clients in one row, shapes (N, ...): which of them each client
+        has, int64, shape (n, m), on the CPU. A client's samples beyond its size are padding.
+    x, y and sizes are on one device. Raises ValueError, naming the part, for anything else.
     """
 
     x: Tensor
     y: Tensor
     sizes: Tensor
+    index: Tensor | None = None
 
     def __post_init__(self) -> None:
-        if self.x.ndim < 3:
-            raise ValueError(f"x must have shape (clients, samples, ...), got {tuple(self.x.shape)}")
-        if self.y.shape[:2] != self.x.shape[:2]:
-            raise ValueError(f"y must have shape {tuple(self.x.shape[:2])}, got {tuple(self.y.shape)}")
-        if self.sizes.dtype != torch.int64 or self.sizes.shape != self.x.shape[:1]:
+        lead = 2 if self.index is None else 1
+        if self.x.ndim <= lead:
+            shape = "(clients, samples, ...)" if lead == 2 else "(samples, ...)"
+            raise ValueError(f"x must have shape {shape}, got {tuple(self.x.shape)}")
+        if self.y.shape[:lead] != self.x.shape[:lead]:
+            raise ValueError(f"y must have shape {tuple(self.x.shape[:lead])}, got {tuple(self.y.shape)}")
+        if self.index is not None and not _indexes(self.index, len(self.x)):
+            raise ValueError(f"index must be int64, shape (clients, samples), in 0 .. {len(self.x) - 1}")
+        places = self.x.shape[:2] if self.index is None else self.index.shape
+        if self.sizes.dtype != torch.int64 or self.sizes.shape != places[:1]:
             raise ValueError(
-                f"sizes must be int64, shape ({len(self.x)},), got {self.sizes.dtype}, {tuple(self.sizes.shape)}"
+                f"sizes must be int64, shape ({places[0]},), got {self.sizes.dtype}, {tuple(self.sizes.shape)}"
             )
-        if not len(self.x) or not (self.sizes.min() >= 1 and self.sizes.max() <= self.x.shape[1]):
-            raise ValueError(
-                f"sizes must be in 1 .. {self.x.shape[1]}, one a client, got {self.sizes.unique().tolist()}"
-            )
+        if not places[0] or not (self.sizes.min() >= 1 and self.sizes.max() <= places[1]):
+            raise ValueError(f"sizes must be in 1 .. {places[1]}, one a client, got {self.sizes.unique().tolist()}")
         if len({self.x.device, self.y.device, self.sizes.device}) > 1:
             raise ValueError(
                 f"x, y and sizes must be on one device, got {self.x.device}, {self.y.device}, {self.sizes.device}"
             )
+
+    @property
+    def most(self) -> int:
+        """m."""
+        return self.x.shape[1] if self.index is None else self.index.shape[1]
+
+    def samples(self) -> tuple[Tensor, Tensor]:
+        """x and y of all clients in one row, shapes (N, ...)."""
+        return (self.x, self.y) if self.index is not None else (self.x.flatten(0, 1), self.y.flatten(0, 1))
+
+    def rows(self, clients: Tensor, orders: Tensor) -> Tensor:
+        """Where `samples` has these, on the CPU.   clients: (k,).   orders: (epochs, k, m), each client's own."""
+        if self.index is None:
+            return clients[:, None] * self.most + orders
+        return self.index[clients].expand(len(orders), -1, -1).gather(2, orders)
+
+    def client(self, number: int) -> tuple[Tensor, Tensor]:
+        """x and y of one client, without padding."""
+        size, (x, y) = int(self.sizes[number]), self.samples()
+        rows = self.rows(torch.tensor([number]), torch.arange(self.most).expand(1, 1, -1))[0, 0, :size].to(x.device)
+        return x[rows], y[rows]
 
     @classmethod
     def of(
@@ -75,18 +102,23 @@ class ClientData:
         """Client i holds the training images with indices parts[i]."""
         if not parts or min(map(len, parts)) < 1:
             raise ValueError(f"parts must give each client an image, got sizes {sorted({len(part) for part in parts})}")
-        m = max(map(len, parts))
-        x = torch.zeros((len(parts), m, *images.shape), dtype=torch.float32)
-        y = torch.zeros((len(parts), m), dtype=torch.int64)
+        index = torch.empty((len(parts), max(map(len, parts))), dtype=torch.int64)
         for client, part in enumerate(parts):
-            x[client, : len(part)] = torch.from_numpy(images.train_x[part])
-            y[client, : len(part)] = torch.from_numpy(images.train_y[part])
+            index[client] = int(part[0])
+            index[client, : len(part)] = torch.from_numpy(part)
         sizes = torch.tensor([len(part) for part in parts], dtype=torch.int64)
-        return cls(x.to(device), y.to(device), sizes.to(device))
+        x, y = torch.from_numpy(images.train_x), torch.from_numpy(images.train_y)  # not copied on a CPU
+        return cls(x.to(device), y.to(device), sizes.to(device), index)
 
     def __len__(self) -> int:
         """The number of clients."""
         return len(self.sizes)
+
+
+def _indexes(index: Tensor, count: int) -> bool:
+    """Whether these are indices of so many samples, for each client."""
+    whole = index.dtype == torch.int64 and index.ndim == 2 and index.numel() > 0 and index.device.type == "cpu"
+    return whole and int(index.min()) >= 0 and int(index.max()) < count
 
 
 def _iid(images: Images, clients: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
@@ -185,13 +217,11 @@ class LocalWork:
 
     def batches(self) -> Iterator[Batch]:
         """The steps of all epochs; each epoch lasts until the client with most samples has used all of them."""
-        sizes, device, m = self.sizes(), self.data.x.device, self.data.x.shape[1]
-        places, most = (self.clients[:, None] * m + self.orders).to(device), int(sizes.max())
-        # index_select copies whole rows; x[clients, places] takes five times as long on a CPU.
-        all_x, all_y = self.data.x.flatten(0, 1), self.data.y.flatten(0, 1)
+        sizes, (all_x, all_y), device = self.sizes(), self.data.samples(), self.data.x.device
+        places, most = self.data.rows(self.clients, self.orders).to(device), int(sizes.max())
         steps = [(start, min(start + self.batch_size, most)) for start in range(0, most, self.batch_size)]
         shares = [_shares(sizes, *step, all_x.dtype).to(device) for step in steps]
-        for order in places:
+        for order in places:  # index_select copies whole rows; x[clients, places] takes five times as long on a CPU
             for (start, stop), share in zip(steps, shares, strict=True):
                 step = order[:, start:stop]
                 x, y = all_x.index_select(0, step.flatten()), all_y.index_select(0, step.flatten())
@@ -221,7 +251,7 @@ class LocalWork:
 
 def draw_orders(data: ClientData, clients: Tensor, epochs: int, streams: Streams, place: tuple[int, ...]) -> Tensor:
     """Permutations of the clients' samples in each epoch, drawn from the stream "batches"; see `LocalWork.orders`."""
-    sizes, m = data.sizes.cpu()[clients], data.x.shape[1]
+    sizes, m = data.sizes.cpu()[clients], data.most
     padded = torch.arange(m) >= sizes[:, None]
     orders = []
     for epoch in range(epochs):
@@ -248,7 +278,7 @@ class Loss(NamedTuple):
 
 
 def loss_of(loss: str | LossFunction) -> Loss:
-    """The loss with this name, or a user's own function (of a module, if worker processes train). ValueError else."""
+    """The loss with this name, or a user's own function. ValueError else."""
     if callable(loss):
         return Loss(loss)
     if loss not in LOSSES:

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ldp_audit.training.pipeline import check_whole
+from ldp_audit.numerics import whole
 
 if TYPE_CHECKING:
     import torch
 
-_ACCEPTED = "auto, cpu, cuda, cuda:0, cuda:1, ..., or mps"
+_ACCEPTED = "auto, cpu, cuda, cuda:0, cuda:1, ..."
 
 
 def device_of(name: str = "auto") -> torch.device:
@@ -27,19 +27,20 @@ def device_of(name: str = "auto") -> torch.device:
     import torch
 
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
     except RuntimeError:
         device = None
-    if device is None or device.type not in ("cpu", "cuda", "mps"):
+    if device is not None and device.type == "mps":
+        raise ValueError(f"device must be {_ACCEPTED}, got {name!r}, which has no float64: averages are computed in it")
+    if device is None or device.type not in ("cpu", "cuda"):
         raise ValueError(f"device must be {_ACCEPTED}, got {name!r}")
     if device.type == "cuda":
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
         if (device.index or 0) >= count:
             raise ValueError(f"device {name!r} is not there: CUDA finds {count} devices; cpu always is")
-    if device.type == "mps" and not torch.backends.mps.is_available():
-        raise ValueError(f"device {name!r} is not there; cpu always is")
+        return torch.device("cuda", device.index or 0)
     return device
 
 
@@ -47,11 +48,12 @@ def device_of(name: str = "auto") -> torch.device:
 def repeatable(device: torch.device, threads: int) -> Iterator[None]:
     """Run torch with this many threads and deterministic algorithms, and restore its settings afterwards.
 
-    An operation without a deterministic algorithm on a GPU warns.
+    An operation without a deterministic algorithm on a GPU warns. Of max-pooling the warning is void: windows that do
+    not overlap pass each slope on once, in any order.
     """
     import torch
 
-    check_whole("threads", threads, 1)
+    whole(threads, "threads", 1)
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when CUDA is first used
     before, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     warned = torch.is_deterministic_algorithms_warn_only_enabled()

@@ -11,21 +11,26 @@ document = run_experiment("ldp-fl", sweeps, load("digits"), seed=1)
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ldp_audit.checkpoint import check_same
 from ldp_audit.files import lock, write_whole
 from ldp_audit.training import results
 from ldp_audit.training.device import device_of
-from ldp_audit.training.pipeline import comparing_of, findings_of, judge, plan_class
-from ldp_audit.training.runs import Canaries, Event, Spending, Training, Work, plain_settings, spread
-from ldp_audit.training.sweep import Job, Sweep, jobs_of
-from ldp_audit.workers import Pool, cores, pool_of
+from ldp_audit.training.kept_model import keep_model
+from ldp_audit.training.mapped_data import MappedData
+from ldp_audit.training.pipeline import Extendable, comparing_of, findings_of, judge, plan_class
+from ldp_audit.training.runs import Canaries, Event, Spending, Training, Work, data_of, plain_settings, spread, stored
+from ldp_audit.training.sweep import Job, Sweep, doubts_of, jobs_of
+from ldp_audit.workers import Pool, Processes, cores, pool_of
 
 if TYPE_CHECKING:
     from ldp_audit.training.datasets import Images, Table
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
 
 _MANIFEST = "sweep.json"
 _RUNS = "runs"
+_MODELS = "models"
 
 
 def run_experiment(
@@ -48,29 +54,44 @@ def run_experiment(
     folder: Path | None = None,
     resume: bool = False,
     audit: bool = False,
+    evaluate_every: int = 1,
+    keep_models: bool = False,
+    finished: bool = False,
     progress: Say | None = None,
 ) -> dict[str, Any]:
     """Run the sweeps and return the document that `results` describes.
 
     pipeline: a shipped one's name, or module:Class.   threads: of torch in each run; rounding depends on it.
     workers: processes of this machine; None: one per core on a CPU, one on a GPU.   scheduler: of a Dask cluster.
-    folder: where finished runs and checkpoints are stored.   resume: continue the sweep that the folder holds.
-    audit: bound the epsilon of each point's first run from below, by canaries.   progress: called with lines.
+    folder: where finished runs and checkpoints are stored.   resume: continue the sweep that the folder holds, also
+        one of fewer rounds if the plan is `pipeline.Extendable`.
+    audit: bound the epsilon of each point's first run from below, by canaries.
+    evaluate_every: see `pipeline.Paced`; the last round is always evaluated.
+    keep_models: write every run's model into the folder, for `kept_model.load_model`.
+    finished: train nothing; the document is about the points all of whose runs the folder holds, even while another
+        process trains the others.   progress: called with lines.
     Raises ValueError for bad settings, for data that do not fit, and for a folder that holds another sweep.
     """
     plan = plan_class(pipeline)
     jobs = jobs_of(plan, sweeps, seed)
     name = str(device_of(device)) if scheduler is None else device
-    work = Work.of(pipeline, data, name, threads)
+    work = Work.of(pipeline, data, name, threads, evaluate_every)
     described = {**data.describe(), "digest": work.data_digest}
     pool = _pool(workers, scheduler, name, len(jobs))
-    with nullcontext() if folder is None else _locked(folder):
-        if folder is not None:
-            _write_manifest(folder, _manifest(work, seed, described, jobs), resume=resume)
-        kept = None if folder is None else folder / _RUNS
+    if keep_models and (folder is None or not pool.local):
+        raise ValueError("models are kept in the folder --out by workers of this machine: give --out, no --scheduler")
+    kept = None if folder is None else folder / _RUNS
+    if finished:
+        jobs = finished_points(work, jobs, kept)
+    with _shared(work, pool) as work, nullcontext() if folder is None or finished else _locked(folder):
+        if folder is not None and not finished:
+            _write_manifest(folder, _manifest(work, seed, described, jobs), work, jobs, resume=resume)
+        data = data_of(work)  # the mapped one, so that the memory of the other is free
         document = _run(work, jobs, pool, kept, data, seed, described, audit=audit, progress=progress)
+        if keep_models and folder is not None and kept is not None:
+            _keep_models(folder / _MODELS, kept, work, jobs, document)
     document["findings"] = [finding.to_dict() for finding in judge(findings_of(plan), document)]
-    document["doubts"] = list(dict.fromkeys(sweep.doubt for sweep in sweeps if sweep.doubt))
+    document["doubts"] = doubts_of(sweeps)
     document["printed"] = [row.to_dict() for row in comparing_of(plan)(document)]
     return document
 
@@ -107,6 +128,35 @@ def _run(
     return results.build(work.pipeline, seed, described, records, spend, audits)
 
 
+def _keep_models(models: Path, kept: Path, work: Work, jobs: Sequence[Job], document: Mapping[str, Any]) -> None:
+    """Write the runs' models, numbered as the runs."""
+    spent = {repr(one["settings"]): one for one in document["spend"]}
+    varied = results.varied_fields(document["runs"])
+    for number, (job, run) in enumerate(zip(jobs, document["runs"], strict=True), 1):
+        spend = spent.get(repr({name: run["settings"][name] for name in varied}))
+        keep_model(kept / f"{Training(job).file(work)}.state", models / f"run-{number}.pt", spend)
+
+
+def finished_points(work: Work, jobs: Sequence[Job], kept: Path | None) -> list[Job]:
+    """The runs of the points all of whose runs are stored.   kept: where. ValueError if there is none."""
+    missing = {repr(job.settings) for job in jobs if kept is None or not stored(kept, Training(job), work).exists()}
+    found = [job for job in jobs if repr(job.settings) not in missing]
+    if not found:
+        raise ValueError(f"folder must hold all runs of a point or more, got {'none' if kept is None else kept.parent}")
+    return found
+
+
+@contextmanager
+def _shared(work: Work, pool: Pool) -> Iterator[Work]:
+    """The work with its data in a file, if several processes of this machine are to read them."""
+    if not isinstance(pool, Processes):
+        yield work
+        return
+    with TemporaryDirectory(prefix="ldp-audit-") as folder:
+        work = replace(work, data=MappedData.of(work.data, Path(folder) / "data"))
+        yield work
+
+
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Lock the folder against other processes until this one ends. ValueError if another process holds the lock."""
@@ -136,9 +186,13 @@ def _manifest(work: Work, seed: int, described: Mapping[str, Any], jobs: Sequenc
     }
 
 
-def _write_manifest(folder: Path, manifest: Mapping[str, Any], *, resume: bool) -> None:
-    """Write the sweep's manifest into the folder. ValueError if another sweep's is there, or this one's without
-    `resume`."""
+def _write_manifest(
+    folder: Path, manifest: Mapping[str, Any], work: Work, jobs: Sequence[Job], *, resume: bool
+) -> None:
+    """Write the sweep's manifest into the folder.
+
+    ValueError if another sweep's is there, or this one's without `resume`. A sweep of fewer rounds is extended.
+    """
     file = folder / _MANIFEST
     if file.exists():
         if not resume:
@@ -147,10 +201,36 @@ def _write_manifest(folder: Path, manifest: Mapping[str, Any], *, resume: bool) 
             was = json.loads(file.read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{file} is damaged: {error}") from None
-        check_same(f"{folder} is of another run", was, manifest)
-        return
+        check_same(f"{folder} is of another run", was, manifest, [f"run.{number}.rounds" for number in manifest["run"]])
+        _extend(folder / _RUNS, was["run"], work, jobs)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole({file: json.dumps(manifest, indent=1, allow_nan=False) + "\n"})
+
+
+def _extend(kept: Path, before: Mapping[str, Any], work: Work, jobs: Sequence[Job]) -> None:
+    """Let runs that had fewer rounds, the manifest's `before`, go on from their checkpoints.
+
+    Raises ValueError for a run that had more rounds, and for one that cannot be extended.
+    """
+    moved: list[tuple[float, Path, Path]] = []
+    for number, job in enumerate(jobs, 1):
+        had, now = before[str(number)].get("rounds"), job.settings.get("rounds")
+        if had == now:
+            continue
+        if not isinstance(had, int) or (now is not None and had > now):
+            raise ValueError(
+                f"rounds must be at least the {had or 'whole number'} of the runs that are there, got {now}"
+            )
+        plan = plan_class(work.pipeline)(**job.settings)
+        reason = plan.why_not_extended() if isinstance(plan, Extendable) else "its plan does not say how"
+        if reason is not None:
+            raise ValueError(f"a run of {had} rounds cannot be extended: {reason}")
+        names = (Training(one).file(work) for one in (Job({**job.settings, "rounds": had}, job.seed), job))
+        old, new = (kept / f"{name}.state" for name in names)
+        moved.append((math.inf if now is None else now, old, new))
+    for _, old, new in sorted(moved, reverse=True):  # one run's new name may be a shorter one's old name
+        if old.exists():
+            old.replace(new)
 
 
 def _pool(workers: int | None, scheduler: str | None, device: str, jobs: int) -> Pool:
@@ -189,16 +269,19 @@ class SweepProgress:
         self._ended += event.record is not None
         self._kept = finished - self._ended
         if event.record is not None:
-            self._note(event.number, 1.0, 0.0)
+            self._note(event.number, 1.0)
             self._say(f"{finished} of {self._of} runs{self._left()}")
             return
-        self._note(event.number, event.round / event.rounds, (event.round - 1) / event.rounds)
         job = self._jobs[event.number]
         point = "".join(f"{name} {job.settings[name]}, " for name in self._varied)
-        self._say(
-            f"{finished} of {self._of} runs; {point}round {event.round} of {event.rounds}, "
-            f"accuracy {event.accuracy:.3f}{self._left()}"
-        )
+        if not event.rounds:
+            self._say(f"{finished} of {self._of} runs; {point}dealing the data")
+            return
+        self._note(event.number, event.done / event.rounds)
+        share = round(100 * (event.done % 1))
+        where = f"round {math.ceil(event.done) or 1}{f' ({share}%)' if share else ''} of {event.rounds}"
+        accuracy = "" if event.accuracy is None else f", accuracy {event.accuracy:.3f}"
+        self._say(f"{finished} of {self._of} runs; {point}{where}{accuracy}{self._left()}")
 
     def next(self, what: str, of: str, count: int) -> None:
         """Announce the stage after the runs: spends of protocols, or audits of points."""
@@ -206,10 +289,10 @@ class SweepProgress:
         if self._say is not None and count:
             self._say(f"{what}: 0 of {count} {of}")
 
-    def _note(self, number: int, share: float, first: float) -> None:
+    def _note(self, number: int, share: float) -> None:
         if self._start is None:
-            self._start, first = time.perf_counter(), share
-        self._begun[number] = (self._begun.get(number, (first, 0.0))[0], share)
+            self._start = time.perf_counter()
+        self._begun[number] = (self._begun.get(number, (share, 0.0))[0], share)
 
     def _left(self) -> str:
         """Estimated time left at the rate so far; runs that were finished before this sweep do not count."""

@@ -6,12 +6,12 @@ one; accuracy against the exact spend of a run, beside the paper's claim.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ldp_audit.figure import Figure, Panel, Series
-from ldp_audit.training.results import runs_at, words
+from ldp_audit.figure import Figure, Panel, Series, Style
+from ldp_audit.training.results import accuracy_of, runs_at, words
 from ldp_audit.training.spend import spend_values
 
 _PANELS, _CURVES = 2, 5  # panels of a figure; curves of a panel, limited by the colours
@@ -66,10 +66,9 @@ def round_figure(results: Results) -> Figure | None:
     in_panels = [points[start : start + _CURVES] for start in range(0, len(points), _CURVES)]
     labels = [label for part in in_panels for label in _labels(part)]
     for label, point in zip(labels, points, strict=True):
-        runs = [[record["accuracy"] for record in run["rounds"]] for run in runs_at(results, point)]
-        y = [statistics.fmean(values) for values in zip(*runs, strict=True)]
-        curves.append([Series(label or "accuracy", list(range(1, len(y) + 1)), y)])
-    if all(len(one.x) < 2 for (one,) in curves):
+        found = _over_the_rounds(runs_at(results, point))
+        curves.append(_line(label or "accuracy", list(found), list(found.values()), band=len(points) == 1))
+    if all(len(one.x) < 2 for series in curves for one in series if one.style == "line"):
         return None
     panels = [Panel("", "round", "accuracy", tuple(series)) for series in _packed(curves)]
     left = (
@@ -79,42 +78,58 @@ def round_figure(results: Results) -> Figure | None:
     return Figure(
         "accuracy-rounds",
         "Accuracy over the rounds",
-        f"Accuracy after each round, the mean of the repeats, on {results['data']['name']}.{scales}{left}",
+        f"Accuracy after each round, the mean of the repeats, on {results['data']['name']}. "
+        f"{_interval_words(results)}{scales}{left}",
         _alt("Accuracy over the rounds.", [one for panel in panels for one in panel.series]),
         tuple(panels),
     )
 
 
+def _over_the_rounds(runs: Sequence[Mapping[str, Any]]) -> dict[int, Mapping[str, Any]]:
+    """The accuracy of these runs, as a point has it, after each round in which all were evaluated."""
+    records = [{one["round"]: one for one in run["rounds"] if "accuracy" in one} for run in runs]
+    numbers = [number for number in records[0] if all(number in one for one in records)]
+    return {
+        number: accuracy_of([{**run, "rounds": [one[number]]} for run, one in zip(runs, records, strict=True)])
+        for number in numbers
+    }
+
+
 def spend_figure(results: Results) -> Figure | None:
-    """Accuracy against the exact epsilon of a whole run, beside the paper's claim; None if nothing is private."""
+    """Accuracy against the exact epsilon of a whole run, beside the paper's claim; None for fewer than two points."""
     accounted = {words(one["settings"]): one for one in results["spend"]}
     pairs = [
         (point, accounted[words(point["settings"])])
         for point in results["points"]
         if words(point["settings"]) in accounted
     ]
-    panels = []
+    panels: list[Panel] = []
+    drawn: set[int] = set()
     for title, keys in (("epsilon of a run", ("exact", "shuffled", "claimed")), ("least delta", ("least delta",))):
         series: list[Series] = []
         for key in keys:
             spent = [(spend_values(one).get(key), point) for point, one in pairs]
             known = sorted(((x, point) for x, point in spent if x is not None and x > 0), key=lambda pair: pair[0])
             if known:
-                series += _marks(_SPENT[key], known)
+                series += _line(
+                    _SPENT[key], [at for at, _ in known], [one["accuracy"] for _, one in known], style="points"
+                )
+                drawn |= {id(point) for _, point in known}
         if series:
             axis = (
                 "epsilon of the whole run (nats)" if title.startswith("eps") else "delta below which no epsilon holds"
             )
             panels.append(Panel(title, axis, "accuracy", tuple(series), x_log=_wide(series)))
-    if not panels:
+    if len(drawn) < 2:
         return None
-    delta = pairs[0][1]["delta"]
+    delta, left = pairs[0][1]["delta"], len(results["points"]) - len(drawn)
+    without = f" {left} of {len(results['points'])} points have no such number." if left else ""
     return Figure(
         "accuracy-spend",
         "Accuracy against what is spent",
         f"Accuracy against what all rounds together spend: exactly (at delta = {delta:g}), without names where reports "
         "are shuffled, and as the paper counts it. Marks of one height are one point of the sweep: the further apart, "
-        "the further the paper's number is from the exact one.",
+        f"the further the paper's number is from the exact one. {_interval_words(results)}{without}",
         _alt("Accuracy against the epsilon of a whole run.", [one for panel in panels for one in panel.series]),
         tuple(panels),
     )
@@ -149,24 +164,35 @@ def _curves(label: str, group: Sequence[Point], name: str, *, band: bool) -> lis
     number."""
     points = sorted(_numeric(group, name), key=lambda point: point["settings"][name])
     x = [float(point["settings"][name]) for point in points]
-    line = Series(label, x, [point["accuracy"]["mean"] for point in points])
-    known = [
-        (at, point["accuracy"]) for at, point in zip(x, points, strict=True) if point["accuracy"]["low"] is not None
-    ]
+    series = _line(label, x, [point["accuracy"] for point in points], band=band)
+    levels = [point for point in group if point["settings"][name] in (None, "inf")]
+    return [*series, *(one for point in levels for one in _level(label, point, name, x))]
+
+
+def _line(
+    label: str,
+    x: Sequence[float],
+    accuracies: Sequence[Mapping[str, Any]],
+    *,
+    band: bool = False,
+    style: Style = "line",
+) -> list[Series]:
+    """A curve through mean accuracies, with their intervals as bars, or as a band if each has one."""
+    line = Series(label, x, [one["mean"] for one in accuracies], style=style)
+    known = [(at, one) for at, one in zip(x, accuracies, strict=True) if one["low"] is not None]
     ends = [at for at, _ in known], [one["low"] for _, one in known], [one["high"] for _, one in known]
-    if band and len(known) == len(points):
-        series = [Series("95% interval of the mean", *ends, "band"), line]
-    else:
-        series = [line, *([Series("", *ends, "intervals")] if known else [])]
-    return series + [_level(label, point, name, x) for point in group if point["settings"][name] in (None, "inf")]
+    if band and known and len(known) == len(x):
+        return [Series("95% interval of the mean", *ends, "band"), line]
+    return [line, Series("", *ends, "intervals")] if known else [line]
 
 
-def _level(label: str, point: Point, name: str, x: Sequence[float]) -> Series:
-    value, mean = point["settings"][name], point["accuracy"]["mean"]
+def _level(label: str, point: Point, name: str, x: Sequence[float]) -> list[Series]:
+    """A horizontal line, with the interval of its mean at its end."""
+    value, accuracy = point["settings"][name], point["accuracy"]
     words_ = f"{_plain(name)} {'none' if value is None else value}"
-    return Series(
-        words_ if label == "accuracy" else f"{label}, {words_}", [min(x), max(x)], [mean, mean], style="dotted"
-    )
+    named = words_ if label == "accuracy" else f"{label}, {words_}"
+    line, *bars = _line(named, [max(x)], [accuracy], style="dotted")
+    return [replace(line, x=[min(x), max(x)], y=[accuracy["mean"]] * 2), *bars]
 
 
 def _packed(curves: Sequence[Sequence[Series]]) -> list[list[Series]]:
@@ -182,17 +208,6 @@ def _packed(curves: Sequence[Sequence[Series]]) -> list[list[Series]]:
 
 def _colours(series: Sequence[Series]) -> int:
     return sum(one.style not in ("band", "intervals") for one in series)
-
-
-def _marks(label: str, known: Sequence[tuple[float, Point]]) -> list[Series]:
-    x = [at for at, _ in known]
-    series = [Series(label, x, [point["accuracy"]["mean"] for _, point in known], style="points")]
-    ends = [(at, point["accuracy"]) for at, point in known if point["accuracy"]["low"] is not None]
-    if ends:
-        series.append(
-            Series("", [at for at, _ in ends], [a["low"] for _, a in ends], [a["high"] for _, a in ends], "intervals")
-        )
-    return series
 
 
 def _interval_words(results: Results) -> str:
@@ -231,9 +246,10 @@ Measures = Mapping[str, Any]
 
 
 def layer_figure(results: Mapping[str, Any]) -> Figure | None:
-    """Measured against predicted variance in the last round of every run; None if no run measured its layers."""
+    """Measured against predicted variance in the last round of every run; None if fewer than two layers
+    were measured."""
     layers = _measured(results["runs"])
-    if not layers:
+    if sum(map(len, layers.values())) < 2:
         return None
     by_size = sorted(layers.items(), key=lambda pair: -pair[1][0]["weights"])
     shown = dict(by_size[:_MAX_LAYERS])
@@ -275,7 +291,8 @@ def _against(layers: Mapping[str, Sequence[Measures]], every: Sequence[Measures]
         for name, found in layers.items()
     ]
     title = "variance of a layer's average"
-    return Panel(title, "predicted variance", "measured variance", (*marks, line), y_log=True, x_log=True)
+    wide = _wide((line,))  # a logarithmic axis within one power of ten has ticks that overprint
+    return Panel(title, "predicted variance", "measured variance", (*marks, line), y_log=wide, x_log=wide)
 
 
 def _ratios(layers: Mapping[str, Sequence[Measures]], every: Sequence[Measures]) -> Panel:
@@ -297,4 +314,4 @@ def _ratios(layers: Mapping[str, Sequence[Measures]], every: Sequence[Measures])
         )
         for name, found in layers.items()
     ]
-    return Panel("measured / predicted", "weights in the layer", "ratio", (band, *marks), x_log=True)
+    return Panel("measured / predicted", "weights in the layer", "ratio", (band, *marks), x_log=_wide((band,)))

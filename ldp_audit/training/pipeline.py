@@ -7,7 +7,8 @@ A third party's pipeline needs no more. The plan's module may also define
     presets              by name, or a function that returns them: sweeps, a plan, or its settings
     beside_the_paper     (results) -> rows of `results.Row`: the paper's published results beside the runs'
 
-and a run may have canaries (`canary.Audited`).
+a plan's runs may be extended by more rounds (`Extendable`) and its networks be used elsewhere (`Deployable`), and a run
+may tell its pace (`Paced`) and have canaries (`canary.Audited`).
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from ldp_audit.mechanisms.named_object import named_object
+from ldp_audit.numerics import between
 from ldp_audit.training.findings import Finding, Question
 from ldp_audit.training.results import Comparing
 from ldp_audit.training.sweep import Sweep
 
 if TYPE_CHECKING:
     import torch
+    from torch import nn
 
     from ldp_audit.accounting.protocols.protocol import Protocol as SpendingProtocol
     from ldp_audit.training.datasets import Images, Table
@@ -34,6 +37,9 @@ PIPELINES = {
     "fedmd-nfdp": "ldp_audit.training.fedmd_nfdp.plan:FedMd",
 }
 """The shipped plans, as "module:class"; `--pipeline module:class` names a user's own."""
+
+DEMONSTRATION = "demonstration"
+"""The preset that every pipeline has."""
 
 
 class Plan(Protocol):
@@ -63,6 +69,8 @@ class Run(Protocol):
     def advance(self, number: int) -> dict[str, Any]:
         """Train round `number` and return what was measured: JSON-ready, with "accuracy", a share in [0, 1].
 
+        A `Paced` run may leave out the accuracy of a round in which it is not asked for.
+
         Batched runs (cross-validation) return the mean as "accuracy" and all values as "accuracies".
         """
         ...
@@ -81,6 +89,55 @@ class Run(Protocol):
     def protocol(self) -> SpendingProtocol | None:
         """The protocol of the whole run, for `accounting`; None if nothing in it is private."""
         ...
+
+
+class Paced:
+    """A run that tells how far a round is, and evaluates its model in some rounds only; the shipped runs are.
+
+    within: called with the share of the round that is done.   evaluate_every: period in rounds of the evaluation.
+    EVALUATION: the measures that a round without evaluation lacks.
+    """
+
+    rounds: int
+    within: Callable[[float], None] = staticmethod(lambda _: None)
+    evaluate_every: int = 1
+    EVALUATION: ClassVar[tuple[str, ...]] = ("accuracy",)
+
+    def evaluate(self) -> dict[str, Any]:
+        """The measures of the model as it is, such as "accuracy"."""
+        raise NotImplementedError
+
+    def evaluates(self, number: int) -> bool:
+        """Whether the model is evaluated in this round; in the last one it always is."""
+        return number % self.evaluate_every == 0 or number == self.rounds
+
+    def interim(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """A last round's record as the round has it in a longer run."""
+        left_out = () if record["round"] % self.evaluate_every == 0 else self.EVALUATION
+        return {name: value for name, value in record.items() if name not in left_out}
+
+
+@runtime_checkable
+class Extendable(Protocol):
+    """A plan whose runs can be extended: with more `rounds` and all else equal, a run begins with the same rounds."""
+
+    def why_not_extended(self) -> str | None:
+        """Why the rounds depend on how many there are; None if they do not."""
+        ...
+
+
+@runtime_checkable
+class Deployable(Protocol):
+    """A plan whose trained networks can be used without its data."""
+
+    def trained_networks(self, data: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, nn.Module]:
+        """The trained networks by name, on the CPU.   data: description of the data set.   state: see `Run`."""
+        ...
+
+
+def is_extendable(plan: Any) -> bool:
+    """Whether a run of this plan can be extended."""
+    return isinstance(plan, Extendable) and plan.why_not_extended() is None
 
 
 def plan_class(name: str) -> type:
@@ -140,6 +197,30 @@ def preset_of(plan: type, name: str) -> tuple[Sweep, ...]:
     return _sweeps(presets[name])
 
 
+def sweeps_of(
+    plan: type,
+    preset: str | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    varied: Mapping[str, Sequence[Any]] | None = None,
+    repeats: int | None = None,
+) -> list[Sweep]:
+    """A preset's sweeps with these settings fixed and those varied, each point repeated so often.
+
+    preset: None for the demonstration, or, with settings, for a sweep of them alone.
+    Raises ValueError for an unknown preset, and for a setting that is given twice.
+    """
+    fixed, varied = dict(fixed or {}), varied or {}
+    if repeats is not None and any(one.name == "repeats" for one in dataclasses.fields(plan)):  # a run has a batch
+        if "repeats" in fixed:
+            raise ValueError("--repeats and --set repeats say the same; give one of them")
+        fixed, repeats = {**fixed, "repeats": repeats}, None
+    if preset is None and (fixed or varied):
+        base: tuple[Sweep, ...] = (Sweep(),)
+    else:
+        base = demonstration_of(plan) if preset in (None, DEMONSTRATION) else preset_of(plan, preset)
+    return [one.changed(fixed, varied, repeats) for one in base]
+
+
 def _module_attribute(plan: type, name: str, default: Any) -> Any:
     """The plan's module's attribute with this name."""
     return vars(sys.modules[plan.__module__]).get(name, default)
@@ -170,19 +251,6 @@ def check_choice(name: str, value: object, accepted: Sequence[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(accepted)}, got {value!r}")
 
 
-def check_whole(name: str, value: object, least: int) -> None:
-    """Raise ValueError unless the value is a whole number >= least."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
-
-
-def check_number(name: str, value: object, accepted: str, fits: Callable[[float], bool]) -> None:
-    """Raise ValueError unless the value is a number that fits; `accepted` describes those that do."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not fits(value):
-        raise ValueError(f"{name} must be {accepted}, got {value!r}")
-
-
 def check_share(name: str, value: object) -> None:
     """Raise ValueError unless the value is a fraction in (0, 1)."""
-    if not isinstance(value, float) or not 0 < value < 1:  # a NaN fails too
-        raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}")
+    between(value, name, "a number between 0 and 1", lambda share: 0 < share < 1)

@@ -7,7 +7,7 @@
      "spend":    [{"settings": a point's, ... see spend.py}, ...],
      "audit":    [{"settings": a point's, ... see canary.audit_run}, ...], or None without --audit,
      "findings": [{"key", "says", "verdict", "numbers", "error_rate", "place", "note"}, ...],
-     "printed":  [{"place", "what", "unit", "printed", "measured", "low", "high"}, ...]}: see Row
+     "printed":  [{"place", "what", "unit", "printed", "measured", "low", "high", "values", "other"}, ...]}: see Row
 
 The accuracy of a run is that of its last round. A point's interval is Student's at 95% over its repeats. For a single
 run of several batched trainings ("accuracies") it is over these; if they are folds of a cross-validation (a setting of
@@ -21,7 +21,7 @@ import math
 import platform
 import statistics
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -158,6 +158,8 @@ class Row:
 
     place: the paper's table.   what: the cell, in words.   unit: "accuracy", a share, or "points", hundredths of it.
     printed, measured: in that unit.   low, high: 95% interval of the measured mean; None for a single run.
+    values: of each run, or of each repeat of a cross-validation; measured is their mean.
+    other: how the runs' data differ from the paper's, if they do.
     """
 
     place: str
@@ -167,10 +169,12 @@ class Row:
     measured: float
     low: float | None = None
     high: float | None = None
+    values: tuple[float, ...] = ()
+    other: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        return asdict(self)
+        return {**asdict(self), "values": list(self.values)}
 
 
 Comparing = Callable[[Mapping[str, Any]], list[Row]]
@@ -182,7 +186,7 @@ def beside(paper: Paper) -> Comparing:
 
     A table's `set`, and the settings that `said` names, hold for all of its cells; a cell's own settings are its keys
     other than `what` and `value`. swept: a setting that must vary among the table's runs, so that a cell is not
-    compared with another cell's run.
+    compared with another cell's run.   other: how the data sets of `data` differ from the paper's, if they do.
     """
 
     def compared(results: Mapping[str, Any]) -> list[Row]:
@@ -192,7 +196,8 @@ def beside(paper: Paper) -> Comparing:
                 continue
             for cell in table["cells"]:
                 own = {name: value for name, value in cell.items() if name not in ("what", "value")}
-                rows += accuracy_rows(results, table["place"], cell["what"], cell["value"], **table["set"], **own)
+                found = accuracy_rows(results, table["place"], cell["what"], cell["value"], **table["set"], **own)
+                rows += [replace(row, other=table.get("other", "")) for row in found]
         return rows
 
     return compared
@@ -217,7 +222,8 @@ def accuracy_rows(results: Mapping[str, Any], place: str, what: str, printed: fl
     rows = []
     for more, part in apart(runs):
         found = accuracy_of(part)
-        rows.append(Row(place, what + more, "accuracy", printed, found["mean"], found["low"], found["high"]))
+        values = tuple(run["rounds"][-1]["accuracy"] for run in part)
+        rows.append(Row(place, what + more, "accuracy", printed, found["mean"], found["low"], found["high"], values))
     return rows
 
 

@@ -1,8 +1,8 @@
 """The runs, spends and audits of a sweep: computed in this process or by a pool of workers, and stored.
 
 A run's numbers depend on its settings, its seed and the number of threads, not on the worker. The output folder keeps
-finished runs and the last round of those in progress: an interrupted sweep continues from there, and another worker
-continues a run whose worker was lost.
+finished runs and the state of each after its last round: an interrupted sweep continues from there, another worker
+continues a run whose worker was lost, and a finished run can be extended.
 
 A checkpoint file is a header line, a digest, and the output of torch.save. The digest detects damage, which torch.load
 does not look for; torch.load reads the rest with weights_only=True, which builds tensors, numbers, texts, lists and
@@ -16,12 +16,11 @@ import hashlib
 import io
 import json
 import math
-import pickle
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -32,9 +31,11 @@ from ldp_audit.accounting.converted import plain
 from ldp_audit.checkpoint import DAMAGE, Checkpoint, damaged
 from ldp_audit.checkpoint import plain as as_json
 from ldp_audit.files import write_whole
+from ldp_audit.numerics import whole
 from ldp_audit.training.canary import audit_run
 from ldp_audit.training.device import described, device_of, repeatable
-from ldp_audit.training.pipeline import check_whole, plan_class
+from ldp_audit.training.mapped_data import MappedData
+from ldp_audit.training.pipeline import Paced, is_extendable, plan_class
 from ldp_audit.training.spend import protocol_spend
 from ldp_audit.training.sweep import Job
 from ldp_audit.workers import Pool
@@ -49,8 +50,9 @@ KIND = "training-state"
 HEAD = b"ldp-audit training-state\n"
 _DIGEST = 32  # bytes
 
-Advance = Callable[[int, int, float, float], None]
-"""Called after each round with its number, the number of rounds, the accuracy, and the estimated seconds left."""
+Advance = Callable[[float, int, float | None], None]
+"""Called during and after each round with the rounds done so far, such as 2.4, their number in all, and the accuracy as
+last measured; at the beginning with (0, 0, None)."""
 
 
 def train(
@@ -61,30 +63,38 @@ def train(
     seed: int,
     device: torch.device,
     threads: int = 1,
+    evaluate_every: int = 1,
     keep: Path | None = None,
     progress: Advance | None = None,
 ) -> dict[str, Any]:
     """Train a whole run and return its record: settings, seed, rounds, seconds, device; JSON-ready.
 
-    keep: the checkpoint file, written after each round; a run that it holds is continued.
+    evaluate_every: see `pipeline.Paced`; other runs are evaluated in every round.
+    keep: the checkpoint file, written after each round. A run that it holds is continued, also one of fewer rounds if
+        the plan is `Extendable`.
     Raises ValueError if the data do not fit the plan, or the file is damaged or another run's.
     """
-    identity = identity_of(pipeline, plan, data, seed, device, threads)
+    identity, tell = identity_of(pipeline, plan, data, seed, device, threads), progress or (lambda *_: None)
     with repeatable(device, threads):
-        run = plan.start(data, seed=seed, device=device)
-        rounds, seconds = _restored(run, keep, identity)
-        before, start = len(rounds), time.perf_counter()
-        for number in range(before + 1, run.rounds + 1):
-            record = run.advance(number)
-            rounds.append({"round": number, **checked_record(record, number)})
-            spent = time.perf_counter() - start
+        tell(0.0, 0, None)
+        run, accuracy = plan.start(data, seed=seed, device=device), None
+        if isinstance(run, Paced):
+            run.evaluate_every = evaluate_every
+        rounds, seconds = _restored(run, keep, identity, extendable=is_extendable(plan))
+        start = time.perf_counter()
+        tell(float(len(rounds)), run.rounds, accuracy)
+        for number in range(len(rounds) + 1, run.rounds + 1):
+            if isinstance(run, Paced):
+                run.within = partial(_within, tell, number, run.rounds, accuracy)
+            evaluated = not isinstance(run, Paced) or run.evaluates(number)
+            record = checked_record(run.advance(number), number, evaluated=evaluated)
+            rounds.append({"round": number, **record})
+            accuracy = record.get("accuracy", accuracy)
             if keep is not None:
                 keep.parent.mkdir(parents=True, exist_ok=True)
-                parts = {"rounds": rounds, "seconds": seconds + spent, "state": run.state()}
+                parts = {"rounds": rounds, "seconds": seconds + time.perf_counter() - start, "state": run.state()}
                 checkpoint_of(keep, identity).write(parts, durable=False)
-            if progress is not None:
-                left = spent / (number - before) * (run.rounds - number)
-                progress(number, run.rounds, float(record["accuracy"]), left)
+            tell(float(number), run.rounds, accuracy)
         seconds += time.perf_counter() - start
     return {
         "settings": identity["settings"],
@@ -93,6 +103,10 @@ def train(
         "seconds": seconds,
         "device": identity["device"],
     }
+
+
+def _within(tell: Advance, number: int, rounds: int, accuracy: float | None, share: float) -> None:
+    tell(number - 1 + min(share, 0.99), rounds, accuracy)
 
 
 def identity_of(
@@ -109,8 +123,9 @@ def identity_of(
 
 
 def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON-ready settings: infinities as text."""
-    return {name: plain(value) if isinstance(value, float) else value for name, value in settings.items()}
+    """JSON-ready settings: infinities as text, numpy's numbers as Python's."""
+    own = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
+    return {name: plain(value) if isinstance(value, float) else value for name, value in own.items()}
 
 
 def digest(data: Images | Table) -> str:
@@ -124,21 +139,32 @@ def digest(data: Images | Table) -> str:
     return found.hexdigest()
 
 
-def checked_record(record: Any, number: int) -> dict[str, Any]:
-    """The record after a round trip through JSON. ValueError if it is not JSON-ready or has no accuracy in [0, 1]."""
+def checked_record(record: Any, number: int, *, evaluated: bool = True) -> dict[str, Any]:
+    """The record after a round trip through JSON.
+
+    evaluated: whether it must have an accuracy. ValueError if it is not JSON-ready, or its accuracy not in [0, 1].
+    """
     try:
         plain = as_json(record)
     except (TypeError, ValueError) as error:
         raise ValueError(f"the record of round {number} must be JSON-ready, without NaN: {error}") from None
-    accuracy = plain.get("accuracy") if isinstance(plain, dict) else None
-    if not isinstance(accuracy, int | float) or isinstance(accuracy, bool) or not 0 <= accuracy <= 1:
-        raise ValueError(f"the record of round {number} must have an accuracy in [0, 1], got {accuracy!r}")
+    if not _has_accuracy(plain, evaluated=evaluated):
+        got = plain.get("accuracy") if isinstance(plain, dict) else None
+        raise ValueError(f"the record of round {number} must have an accuracy in [0, 1], got {got!r}")
     return plain
 
 
-def checkpoint_of(path: Path, identity: Mapping[str, Any]) -> Checkpoint:
+def _has_accuracy(record: Any, *, evaluated: bool) -> bool:
+    """Whether the record has an accuracy in [0, 1], or, of a round without evaluation, none."""
+    if not isinstance(record, dict) or "accuracy" not in record:
+        return isinstance(record, dict) and not evaluated
+    accuracy = record["accuracy"]
+    return isinstance(accuracy, int | float) and not isinstance(accuracy, bool) and 0 <= accuracy <= 1
+
+
+def checkpoint_of(path: Path, identity: Mapping[str, Any], free: frozenset[str] = frozenset()) -> Checkpoint:
     """The checkpoint of a run: its records so far, the seconds that they took, and the run's state."""
-    return Checkpoint(path, KIND, "the state of a training run", "is of another run", identity, read, packed)
+    return Checkpoint(path, KIND, "the state of a training run", "is of another run", identity, read, packed, free)
 
 
 def packed(document: Mapping[str, Any]) -> bytes:
@@ -185,25 +211,26 @@ def checked_state(value: Any, place: str) -> Any:
     )
 
 
-def check_rounds(rounds: Any) -> None:
-    """Raise ValueError unless these are the records of rounds 1, 2, ..., each with an accuracy."""
+def check_rounds(rounds: Any, last: int) -> None:
+    """Raise ValueError unless these are the records of rounds 1, 2, ..., the last one with an accuracy."""
     if not isinstance(rounds, list):
         raise ValueError(f"rounds must be a list, got {type(rounds).__name__}")
     for number, record in enumerate(rounds, start=1):
-        accuracy = record.get("accuracy") if isinstance(record, dict) else None
-        known = isinstance(accuracy, int | float) and not isinstance(accuracy, bool) and 0 <= accuracy <= 1
-        if not known or record.get("round") != number:
+        if not _has_accuracy(record, evaluated=number == last) or record.get("round") != number:
             raise ValueError(f"the record of round {number} must have its number and an accuracy, got {record!r:.80}")
 
 
-def _restored(run: Run, keep: Path | None, identity: dict[str, Any]) -> tuple[list[dict[str, Any]], float]:
+def _restored(
+    run: Run, keep: Path | None, identity: dict[str, Any], *, extendable: bool
+) -> tuple[list[dict[str, Any]], float]:
     """Restore the run from its checkpoint: the records of the rounds so far, and the seconds that they took."""
-    held = None if keep is None else checkpoint_of(keep, identity).held("rounds", "seconds", "state")
+    free = frozenset({"settings.rounds"} if extendable else ())
+    held = None if keep is None else checkpoint_of(keep, identity, free).held("rounds", "seconds", "state")
     if keep is None or held is None:
         return [], 0.0
     try:
         rounds, seconds = held["rounds"], float(held["seconds"])
-        check_rounds(rounds)
+        check_rounds(rounds, run.rounds)
         if len(rounds) > run.rounds:
             raise ValueError(f"it holds {len(rounds)} rounds of {run.rounds}")
         if not (isinstance(held["state"], dict) and 0 <= seconds < math.inf):
@@ -211,6 +238,8 @@ def _restored(run: Run, keep: Path | None, identity: dict[str, Any]) -> tuple[li
         run.restore(held["state"])
     except DAMAGE as error:
         raise damaged(keep, error) from None
+    if isinstance(run, Paced) and 0 < len(rounds) < run.rounds:
+        rounds[-1] = run.interim(rounds[-1])
     return rounds, seconds
 
 
@@ -218,34 +247,36 @@ def _restored(run: Run, keep: Path | None, identity: dict[str, Any]) -> tuple[li
 class Work:
     """What all runs of a sweep share, as it is sent to the workers.
 
-    pipeline: its name.   data: the data set, pickled.   device: its name, which each worker resolves.
-    threads: of torch, for each run.   data_digest: of the data set.
+    pipeline: its name.   data: the data set, or a `MappedData` of it.   device: its name, which each worker resolves.
+    threads: of torch, for each run.   data_digest: of the data set.   evaluate_every: see `train`.
     """
 
     pipeline: str
-    data: bytes
+    data: Any
     device: str
     threads: int
     data_digest: str
+    evaluate_every: int = 1
 
     @staticmethod
-    def of(pipeline: str, data: Any, device: str, threads: int) -> Work:
-        """Pickle the data set. ValueError for a bad number of threads."""
-        check_whole("threads", threads, 1)
-        return Work(pipeline, pickle.dumps(data), device, threads, digest(data))
+    def of(pipeline: str, data: Any, device: str, threads: int, evaluate_every: int = 1) -> Work:
+        """The work on a data set. ValueError for a bad number of threads, or period of the evaluation."""
+        whole(threads, "threads", 1)
+        whole(evaluate_every, "evaluate_every", 1)
+        return Work(pipeline, data, device, threads, digest(data), evaluate_every)
 
 
 @dataclass(frozen=True)
 class Event:
-    """A worker's message: after a round, at the end with the record, or with an error.
+    """A worker's message: during a run, at its end with the record, or with an error.
 
-    number: the task's.   round, rounds, accuracy: of the last round.   bad_input: whether the error is a ValueError.
+    number: the task's.   done, rounds, accuracy: see `Advance`.   bad_input: whether the error is a ValueError.
     """
 
     number: int
-    round: int = 0
+    done: float = 0.0
     rounds: int = 0
-    accuracy: float = 0.0
+    accuracy: float | None = None
     record: dict[str, Any] | None = None
     error: str | None = None
     bad_input: bool = False
@@ -260,7 +291,7 @@ class Computed(ABC):
 
     @abstractmethod
     def record(self, work: Work, keep: Path | None, after: Advance) -> dict[str, Any]:
-        """The finished record.   keep: the checkpoint file, if it has one.   after: called after each round."""
+        """The finished record.   keep: the checkpoint file, if it has one.   after: called during the run."""
 
     @abstractmethod
     def check(self, record: Any) -> None:
@@ -283,8 +314,8 @@ class Training(Computed):
     def record(self, work: Work, keep: Path | None, after: Advance) -> dict[str, Any]:
         """See `Computed`."""
         plan, device = plan_class(work.pipeline)(**self.job.settings), device_of(work.device)
-        how: dict[str, Any] = {"seed": self.job.seed, "device": device, "threads": work.threads}
-        return train(work.pipeline, plan, _data(work.data), **how, keep=keep, progress=after)
+        how: dict[str, Any] = {"device": device, "threads": work.threads, "evaluate_every": work.evaluate_every}
+        return train(work.pipeline, plan, data_of(work), seed=self.job.seed, **how, keep=keep, progress=after)
 
     def check(self, record: Any) -> None:
         """See `Computed`."""
@@ -292,7 +323,7 @@ class Training(Computed):
             raise ValueError("it is of other settings, or of another seed")
         if not record["rounds"] or not isinstance(record["device"], dict) or not 0 <= record["seconds"] < math.inf:
             raise ValueError("it has no rounds, seconds or device")
-        check_rounds(record["rounds"])
+        check_rounds(record["rounds"], len(record["rounds"]))
 
 
 @dataclass(frozen=True)
@@ -335,7 +366,7 @@ class Canaries(Computed):
         """See `Computed`."""
         plan, device = plan_class(work.pipeline)(**self.job.settings), device_of(work.device)
         with repeatable(device, work.threads):
-            return audit_run(plan, _data(work.data), self.job.seed, device=device)
+            return audit_run(plan, data_of(work), self.job.seed, device=device)
 
     def check(self, record: Any) -> None:
         """See `Computed`."""
@@ -387,7 +418,7 @@ def spread(
     folder: where finished records are looked up and stored.   progress: called with each event and the number of
         finished records. Raises ValueError for bad input to a run and RuntimeError for other failures, naming the run.
     """
-    files = [None if folder is None else folder / f"{what.file(work)}.json" for what in whats]
+    files = [None if folder is None else stored(folder, what, work) for what in whats]
     records = [
         None if file is None or not file.exists() else _read(file, what)
         for file, what in zip(files, whats, strict=True)
@@ -417,11 +448,16 @@ def spread(
     return [record for record in records if record is not None]
 
 
+def stored(folder: Path, what: Computed, work: Work) -> Path:
+    """The file of the finished record."""
+    return folder / f"{what.file(work)}.json"
+
+
 def computed(work: Work, task: Task, say: Say) -> Event:
     """Compute a task in this process and return its final event; `say` receives its rounds."""
 
-    def after(number: int, rounds: int, accuracy: float, _: float) -> None:
-        say(Event(task.number, number, rounds, accuracy))
+    def after(done: float, rounds: int, accuracy: float | None) -> None:
+        say(Event(task.number, done, rounds, accuracy))
 
     try:
         return Event(task.number, record=task.what.record(work, task.keep, after))
@@ -438,9 +474,9 @@ def _digest_of(parts: Sequence[Any]) -> str:
     return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
-@lru_cache(maxsize=1)
-def _data(pickled: bytes) -> Any:
-    return pickle.loads(pickled)  # noqa: S301  (written by the process that started this one, or its client)
+def data_of(work: Work) -> Any:
+    """The data set."""
+    return work.data.load() if isinstance(work.data, MappedData) else work.data
 
 
 def _read(file: Path, what: Computed) -> dict[str, Any]:
@@ -458,9 +494,7 @@ def _refused(name: str) -> NoReturn:
 
 
 def _store(file: Path | None, record: dict[str, Any]) -> None:
-    """Write the finished record atomically and delete its checkpoint."""
-    if file is None:
-        return
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole({file: json.dumps(record, allow_nan=False)})
-    file.with_suffix(".state").unlink(missing_ok=True)
+    """Write the finished record atomically; its checkpoint stays, so that the run can be extended."""
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole({file: json.dumps(record, allow_nan=False)})

@@ -1,7 +1,7 @@
 """Three strategies for training many clients: a loop, `torch.func`, and a closed form for linear models.
 
-A strategy is a pair of functions; all strategies give the same weights up to rounding. `grouped` and `processes` are
-two more.
+A strategy is a pair of functions; all strategies give the same weights up to rounding; `grouped` is
+one more.
 
     train(work: LocalWork, chunk: int) -> Iterator[Trained]      at most chunk clients at a time, in the order chosen
     why_not(work: LocalWork) -> str | None                       why it cannot do this work; None if it can
@@ -106,7 +106,7 @@ def not_in_closed_form(work: LocalWork) -> str | None:
     if own is not None:
         return own
     layers = list(work.model) if type(work.model) is nn.Sequential else [work.model]
-    flat = work.data.x.ndim == 3
+    flat = work.data.samples()[0].ndim == 2
     if not isinstance(layers[-1], nn.Linear) or type(layers[-1]).forward is not nn.Linear.forward:
         return "the model is no linear layer, nor a flattening one and a linear one"
     if any(type(layer) is not nn.Flatten or (layer.start_dim, layer.end_dim) != (1, -1) for layer in layers[:-1]):

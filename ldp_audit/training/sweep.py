@@ -32,14 +32,14 @@ class Sweep:
     """All combinations of the values of some fields.
 
     settings: fields with one value.   varied: the values of each varied field, in order.
-    repeats: runs of each combination, >= 1.   doubt: why the paper's setting is suspect, if it is.
+    repeats: runs of each combination, >= 1.   doubts: for a suspect setting of the paper's, why it is.
     Raises ValueError for a field in both, and for one without values.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     varied: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     repeats: int = 1
-    doubt: str = ""
+    doubts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.repeats, int) or isinstance(self.repeats, bool) or self.repeats < 1:
@@ -64,6 +64,26 @@ class Sweep:
             {**self.settings, **dict(zip(names, values, strict=True))}
             for values in itertools.product(*self.varied.values())
         ]
+
+    def changed(self, fixed: Mapping[str, Any], varied: Mapping[str, Sequence[Any]], repeats: int | None) -> Sweep:
+        """The same with these fields in the place of its own, and so many repeats; None leaves them.
+
+        Raises ValueError for a field that is both fixed and varied.
+        """
+        both = fixed.keys() & varied.keys()
+        if both:
+            raise ValueError(f"field {min(both)!r} must be either set or swept, got both")
+        return Sweep(
+            {name: value for name, value in {**self.settings, **fixed}.items() if name not in varied},
+            {**{name: values for name, values in self.varied.items() if name not in fixed}, **varied},
+            self.repeats if repeats is None else repeats,
+            {name: doubt for name, doubt in self.doubts.items() if name not in fixed and name not in varied},
+        )
+
+
+def doubts_of(sweeps: Sequence[Sweep]) -> list[str]:
+    """Why settings of these sweeps are suspect."""
+    return list(dict.fromkeys(doubt for sweep in sweeps for doubt in sweep.doubts.values()))
 
 
 @dataclass(frozen=True)
@@ -92,18 +112,18 @@ def paper_of(text: str) -> Paper:
 
         repeats = 10                                      # default of every sweep; 1 if absent
         [settings.mnist]                                  # of a plan; `base` names a table that it extends
-        doubt = "..."                                     # why it is suspect; not extended
+        doubts = { radius = "..." }                       # why a setting is suspect; not extended
         [[demonstration]]                                 # a sweep: base, set, vary, repeats
         [presets]
         name = [{ base = "mnist", set = { fraction = 0.5 }, vary = { epsilon = [1.0, inf] } }]
-        [[printed]]                                       # place, data, base, said, set, swept, cells
+        [[printed]]                                       # place, data, base, said, set, swept, other, cells
 
     TOML has no null: as on the command line, the text "none" is None. Other tables belong to the pipeline.
     Raises ValueError for an unknown key of a sweep or of [[printed]], and for an unknown base.
     """
     document = _with_none(tomllib.loads(text))
     settings: dict[str | None, dict[str, Any]] = {None: {}}
-    doubts: dict[str | None, str] = {}
+    doubts: dict[str | None, dict[str, str]] = {None: {}}
 
     def based(table: Mapping[str, Any]) -> dict[str, Any]:
         base = table.get("base")
@@ -112,19 +132,17 @@ def paper_of(text: str) -> Paper:
         return settings[base]
 
     for name, table in document.get("settings", {}).items():
-        doubts[name] = table.get("doubt", "")
+        doubts[name] = table.get("doubts", {})
         settings[name] = {
             **based(table),
-            **{one: value for one, value in table.items() if one not in ("base", "doubt")},
+            **{one: value for one, value in table.items() if one not in ("base", "doubts")},
         }
 
     def sweep(table: Mapping[str, Any]) -> Sweep:
         _check_keys("a sweep", table, _SWEEP_KEYS)
         varied = {name: tuple(values) for name, values in table.get("vary", {}).items()}
-        whole = based(table) | table.get("set", {})
-        fixed = {name: value for name, value in whole.items() if name not in varied}
-        doubt = doubts.get(table.get("base"), "")
-        return Sweep(fixed, varied, table.get("repeats", document.get("repeats", 1)), doubt)
+        suspect = Sweep(based(table), {}, table.get("repeats", document.get("repeats", 1)), doubts[table.get("base")])
+        return suspect.changed(table.get("set", {}), varied, None)
 
     def cells(table: Mapping[str, Any]) -> dict[str, Any]:
         _check_keys("[[printed]]", table, _PRINTED_KEYS)
@@ -139,7 +157,7 @@ def paper_of(text: str) -> Paper:
 
 
 _SWEEP_KEYS = ("base", "set", "vary", "repeats")
-_PRINTED_KEYS = ("place", "data", "base", "said", "set", "swept", "cells")
+_PRINTED_KEYS = ("place", "data", "base", "said", "set", "swept", "other", "cells")
 
 
 def _check_keys(what: str, table: Mapping[str, Any], accepted: Sequence[str]) -> None:

@@ -32,15 +32,15 @@ def whole(plan: Toy, seed: int = 3, **others: Any) -> dict[str, Any]:
 def test_a_run_that_was_interrupted_after_any_round_ends_bit_for_bit_the_same(tmp_path: Path, last: int) -> None:
     plan, keep = Toy(rounds=5), tmp_path / "run.state"
 
-    def kill(number: int, *_: Any) -> None:
-        if number == last:
+    def kill(done: float, *_: Any) -> None:
+        if done == last:
             raise Killed
 
     with pytest.raises(Killed):
         whole(plan, keep=keep, progress=kill)
-    heard: list[int] = []
-    resumed = whole(plan, keep=keep, progress=lambda number, *_: heard.append(number))
-    assert heard == list(range(last + 1, 6)), "rounds that were done are not done again"
+    heard: list[float] = []
+    resumed = whole(plan, keep=keep, progress=lambda done, *_: heard.append(done))
+    assert sorted(set(heard) - {0.0}) == list(range(last, 6)), "rounds that were done are not done again"
     assert resumed["rounds"] == whole(plan)["rounds"]
     alone = tmp_path / "alone.state"
     whole(plan, keep=alone)
@@ -54,8 +54,8 @@ def test_a_state_that_lacks_something_is_seen_to_differ(tmp_path: Path, monkeypa
     honest = whole(plan)["rounds"]
     monkeypatch.setattr(ToyRun, "restore", lambda self, state: setattr(self, "weights", state["weights"]))
 
-    def kill(number: int, *_: Any) -> None:
-        if number == 2:
+    def kill(done: float, *_: Any) -> None:
+        if done == 2:
             raise Killed
 
     with pytest.raises(Killed):
@@ -71,7 +71,9 @@ def test_a_state_that_lacks_something_is_seen_to_differ(tmp_path: Path, monkeypa
 def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
     keep = tmp_path / "run.state"
     first = whole(Toy(), keep=keep)
-    again = whole(Toy(), keep=keep, progress=lambda *_: pytest.fail("a round was trained"))
+    heard: list[float] = []
+    again = whole(Toy(), keep=keep, progress=lambda done, *_: heard.append(done))
+    assert heard == [0.0, 3.0], "a round was trained"
     assert again["rounds"] == first["rounds"]
 
 
@@ -98,13 +100,11 @@ def test_a_checkpoint_of_another_run_is_refused_by_what_differs(
     assert keep.read_bytes() == kept
 
 
-def test_progress_hears_of_every_round_and_of_the_time_left() -> None:
-    heard: list[tuple[int, int, float, float]] = []
-    whole(Toy(rounds=3), progress=lambda *said: heard.append(said))
-    assert [said[:2] for said in heard] == [(1, 3), (2, 3), (3, 3)]
-    assert all(0 <= said[2] <= 1 for said in heard)
-    assert heard[0][3] > 0
-    assert heard[-1][3] == 0
+def test_progress_hears_of_the_beginning_and_of_every_round() -> None:
+    heard: list[tuple[float, int, float | None]] = []
+    record = whole(Toy(rounds=3), progress=lambda *said: heard.append(said))
+    assert list(dict.fromkeys(said[:2] for said in heard)) == [(0, 0), (0, 3), (1, 3), (2, 3), (3, 3)]
+    assert [said[2] for said in heard[:3]] == [None, None, record["rounds"][0]["accuracy"]]
 
 
 def test_torch_has_its_threads_back_afterwards() -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,13 @@ import torch
 
 from ldp_audit.training import pipeline
 from ldp_audit.training.datasets import Images, Table
+from ldp_audit.training.kept_model import keep_model, load_model
+from ldp_audit.training.runs import packed, read, train
 from tests.together import together
 from tests.training.fedmd_nfdp import small as fedmd
 from tests.training.fedsel import tiny as fedsel
 from tests.training.ldp_fl import small as ldp_fl
+from tests.training.toy import Toy, points
 
 CPU = torch.device("cpu")
 FEDSEL = {"repeats": 2, "folds": 5, "epochs": 2, "share": 0.34}
@@ -81,6 +85,118 @@ def test_a_restored_run_is_an_uninterrupted_one(name: str, settings: dict[str, A
     second.restore(kept)
     assert advanced(second, middle + 1, whole.rounds) == records[middle:]
     assert same(second.state(), whole.state())
+
+
+MORE: dict[str, dict[str, Any]] = {"ldp-fl": {"rounds": 2}, "fedsel": {"rounds": 4}, "fedmd-nfdp": {"rounds": 2}}
+"""Fewer rounds than START has."""
+
+
+def trained(name: str, keep: Path | None = None, every: int = 1, **settings: Any) -> Any:
+    plan, data = START[name]
+    heard: list[float] = []
+    how: dict[str, Any] = {"seed": 7, "device": CPU, "keep": keep, "evaluate_every": every}
+    record = train(name, plan(**settings), data, **how, progress=lambda done, *_: heard.append(done))
+    return record, heard
+
+
+@pytest.mark.parametrize("period", [1, 5])
+@every
+def test_an_extended_run_is_one_that_had_all_rounds_from_the_start(name: str, period: int, tmp_path: Path) -> None:
+    """Would catch what a last round alone has or leaves, and rounds that depend on how many there are."""
+    short, long = tmp_path / f"{name}.state", tmp_path / f"whole-{name}.state"
+    first, _ = trained(name, short, period, **MORE[name])
+    extended, heard = trained(name, short, period)
+    whole, _ = trained(name, long, period)
+    assert len(first["rounds"]) < len(whole["rounds"])
+    assert heard[1] == len(first["rounds"])
+    assert extended["rounds"] == whole["rounds"]
+    assert same(read(short)["state"], read(long)["state"])
+
+
+def test_a_run_whose_noise_is_made_for_all_rounds_is_not_extended(tmp_path: Path) -> None:
+    trained("fedmd-nfdp", tmp_path / "one.state", method="ldp", rounds=2)
+    with pytest.raises(ValueError, match=r"is of another run: settings\.rounds was 2 and is 3"):
+        trained("fedmd-nfdp", tmp_path / "one.state", method="ldp", rounds=3)
+
+
+@every
+def test_a_kept_model_is_the_run_s_and_can_be_trained_on(name: str, tmp_path: Path) -> None:
+    """Would catch weights under other names, and a model whose settings or seed are another's."""
+    state, path, data = tmp_path / "one.state", tmp_path / name / "run-1.pt", START[name][1]
+    state.unlink(missing_ok=True)
+    record, _ = trained(name, state, **MORE[name])
+    keep_model(state, path, {"delta": 1e-5})
+    model = load_model(path)
+    last = record["rounds"][-1]
+    assert (model.pipeline, model.seed, model.accuracy, model.spend) == (name, 7, last["accuracy"], {"delta": 1e-5})
+    assert model.run(data).evaluate().items() <= last.items()
+    tensors = [tensor for one in model.networks().values() for tensor in one.state_dict().values()]
+    assert same(sorted(map(numbers, tensors)), sorted(weights(model.state["weights"])))
+    longer = model.run(data, rounds=len(record["rounds"]) + 1)
+    whole, _ = trained(name, rounds=len(record["rounds"]) + 1)
+    assert longer.advance(longer.rounds).items() <= whole["rounds"][-1].items()
+
+
+def numbers(tensor: torch.Tensor) -> list[float]:
+    return tensor.flatten().tolist()
+
+
+def weights(state: Any) -> list[list[float]]:
+    """The numbers of each network's tensors, however a state keeps them."""
+    if isinstance(state, torch.Tensor):  # a row for each linear model
+        return state.tolist()
+    if isinstance(state, dict):
+        return [numbers(tensor) for tensor in state.values()]
+    return [numbers(tensor) for one in state for tensor in one.values()]
+
+
+def test_a_kept_network_predicts_what_the_pipeline_measured(tmp_path: Path) -> None:
+    """Would catch networks of another shape of data, and outputs in another order."""
+    data = START["ldp-fl"][1]
+    record, _ = trained("ldp-fl", tmp_path / "one.state")
+    (network,) = load_model(tmp_path / "one.state").networks().values()
+    right = network(torch.from_numpy(data.test_x)).argmax(1).numpy() == data.test_y
+    assert right.mean() == pytest.approx(record["rounds"][-1]["accuracy"])
+
+
+def test_a_model_that_names_code_is_refused_unless_it_is_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "toy.state"
+    train("tests.training.toy:Toy", Toy(), points(), seed=1, device=CPU, keep=path)
+    with pytest.raises(ValueError, match=r"names 'tests.training.toy:Toy', whose import runs its code; own=True"):
+        load_model(path)
+    model = load_model(path, own=True)
+    assert model.spend is None
+    assert same(model.run(points()).state(), model.state)
+    with pytest.raises(ValueError, match="does not say how to build its networks"):
+        model.networks()
+    with pytest.raises(ValueError, match="rounds must be left as they are"):
+        model.run(points(), rounds=9)
+    document = read(path)
+    for change in ({"rounds": []}, {"arguments": {"pipeline": ["a"], "settings": {}}}, {"kind": "x"}, {"state": None}):
+        broken = {**document, **change}
+        if change == {"state": None}:
+            del broken["state"]
+        path.write_bytes(packed(broken))
+        with pytest.raises(ValueError, match="damaged"):
+            load_model(path, own=True)
+    path.write_bytes(packed(document)[:-1])
+    with pytest.raises(ValueError, match="damaged"):
+        load_model(path)
+    with pytest.raises(ValueError, match="the model of that run cannot be kept"):
+        keep_model(tmp_path / "none.state", tmp_path / "one.pt", None)
+
+
+@every
+def test_the_model_is_evaluated_every_so_many_rounds_and_after_the_last(name: str) -> None:
+    """Would catch an evaluation that changes what is trained."""
+    (rare, _), (usual, heard) = trained(name, every=2), trained(name)
+    last = len(usual["rounds"])
+    for number, (one, other) in enumerate(zip(rare["rounds"], usual["rounds"], strict=True), 1):
+        assert ("accuracy" in one) == (number % 2 == 0 or number == last)
+        assert one.items() <= other.items()
+    assert all("accuracy" in one for one in usual["rounds"])
+    within = [done for done in heard if done % 1]
+    assert name == "fedsel" or {int(done) for done in within} == set(range(last)), "a round says how far it is"
 
 
 @every

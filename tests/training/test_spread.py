@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import pickle
 import re
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -14,7 +15,8 @@ from typing import Any
 import pytest
 
 from ldp_audit import workers as dask_cluster
-from ldp_audit.training.runs import Event, Spending, Task, Training, Work, ends_of, spread
+from ldp_audit.training.mapped_data import MappedData
+from ldp_audit.training.runs import Event, Spending, Task, Training, Work, digest, ends_of, spread
 from ldp_audit.training.sweep import Sweep, jobs_of
 from ldp_audit.workers import Cluster, Ended, Processes, pool_of
 from tests.training.toy import Toy, points
@@ -48,7 +50,8 @@ def test_two_processes_give_the_records_of_this_one_and_say_what_goes_wrong(seri
     ends = {event.number: event for event in ends_of(WORK, tasks, pool_of(2), heard.append)}
     assert mark.exists()
     assert plain([ends[number].record for number in range(4)]) == serial
-    assert [event.round for event in heard if event.number == 4] == [1, 2, 3]
+    done = [event.done for event in heard if event.number == 4 and event.rounds]
+    assert done == [0, 1, 1, 2, 3], "another process begins after the first round"
     again = spread(WORK, JOBS[2:3], pool_of())[0]
     assert ends[4].record["rounds"] == again["rounds"], "the settings differ in the mark alone"
     assert re.match(r"KeyError: 'no such thing' \(epsilon 1.0, rounds 3, .*fails raises.*; seed \d+\)$", ends[5].error)
@@ -163,3 +166,16 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(dask_cluster, "_JOIN_SECONDS", 0.5)
     with pytest.raises(ValueError, match=r"scheduler 'tcp://127.0.0.1:9' cannot be reached"):
         spread(WORK, JOBS, Cluster("tcp://127.0.0.1:9"))
+
+
+def test_data_that_processes_map_are_the_data_and_a_writer_changes_its_own_copy(tmp_path: Path) -> None:
+    """Would catch arrays that begin elsewhere in the file, and a process that trains on what another has changed."""
+    data = points()
+    mapped = pickle.loads(pickle.dumps(MappedData.of(data, tmp_path / "data")))
+    found = mapped.load()
+    assert digest(found) == digest(data)
+    assert found.describe() == data.describe()
+    before = mapped.path.read_bytes()
+    assert len(mapped.head) < 1000 < data.x.nbytes < len(before)
+    found.x[:] = 0
+    assert mapped.path.read_bytes() == before

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.training.sweep import Job, Sweep, jobs_of, read_value, repeat_seed
+from ldp_audit.training.sweep import Job, Sweep, doubts_of, jobs_of, read_value, repeat_seed
 from tests.together import together
 from tests.training.toy import Toy
 
@@ -100,6 +100,13 @@ def test_a_run_that_two_sweeps_share_is_run_once() -> None:
     jobs = jobs_of(Toy, sweeps, seed=0)
     assert len(jobs) == 2 * 2 + 1
     assert all(isinstance(job, Job) and set(job.settings) >= {"epsilon", "rounds", "kind"} for job in jobs)
+
+
+def test_a_changed_sweep_keeps_the_doubts_about_settings_that_it_keeps() -> None:
+    """Would say of a reader's own radius that the paper's is suspect, or nothing of the paper's with other repeats."""
+    suspect = Sweep({"rounds": 1, "epsilon": 2.0}, repeats=2, doubts={"rounds": "one is few"})
+    assert doubts_of([suspect.changed({"epsilon": 1.0}, {}, 3)] * 2) == ["one is few"]
+    assert doubts_of([suspect.changed({"rounds": 2}, {}, None), suspect.changed({}, {"rounds": (1, 2)}, None)]) == []
 
 
 @together(

@@ -26,16 +26,26 @@ def test_the_time_left_is_by_the_pace_since_the_first_event(clock: list[float]) 
     said: list[str] = []
     progress = SweepProgress(JOBS, said.append)
     clock[0] += 50  # workers start, which is no work
+    progress.heard(Event(2), 2)
+    for number in (2, 3):
+        progress.heard(Event(number, 0, 2), 2)
+    clock[0] += 5
+    progress.heard(Event(2, 0.5, 2), 2)
+    clock[0] += 5
     progress.heard(Event(2, 1, 2, 0.25), 2)
     progress.heard(Event(3, 1, 2, 0.5), 2)
     clock[0] += 10
     progress.heard(Event(2, 2, 2, 0.75), 2)
     progress.heard(Event(2, record={}), 3)
     assert said == [
-        "2 of 4 runs; epsilon 1.0, round 1 of 2, accuracy 0.250",
-        "2 of 4 runs; epsilon 1.0, round 1 of 2, accuracy 0.500; 0 s left",
-        "2 of 4 runs; epsilon 1.0, round 2 of 2, accuracy 0.750; 5 s left",
-        "3 of 4 runs; 5 s left",
+        "2 of 4 runs; epsilon 1.0, dealing the data",
+        "2 of 4 runs; epsilon 1.0, round 1 of 2",
+        "2 of 4 runs; epsilon 1.0, round 1 of 2",
+        "2 of 4 runs; epsilon 1.0, round 1 (50%) of 2; 35 s left",
+        "2 of 4 runs; epsilon 1.0, round 1 of 2, accuracy 0.250; 30 s left",
+        "2 of 4 runs; epsilon 1.0, round 1 of 2, accuracy 0.500; 10 s left",
+        "2 of 4 runs; epsilon 1.0, round 2 of 2, accuracy 0.750; 7 s left",
+        "3 of 4 runs; 7 s left",
     ]
 
 

@@ -144,6 +144,26 @@ def test_a_wide_range_is_on_a_logarithmic_axis() -> None:
 def test_accuracy_over_the_rounds_is_the_mean_of_the_repeats(document: dict[str, Any]) -> None:
     series = named(document, "accuracy-rounds").panels[0].series
     assert (list(series[0].x), list(series[0].y)) == ([1, 2], pytest.approx([0.225, 0.45]))
+    last = document["points"][0]["accuracy"]
+    assert series[1].style == "intervals"
+    assert (series[1].y[-1], series[1].upper[-1]) == (last["low"], last["high"])
+    assert [one.style for one in series].count("intervals") == 2, "points of one run have no bars"
+
+
+def test_rounds_without_evaluation_are_left_out() -> None:
+    runs = [run(1.0, "a", seed, 0.5) for seed in (1, 2)]
+    for one in runs:
+        one["rounds"] = [{"round": 1}, *({"round": n, "accuracy": n / 10} for n in (2, 4)), {"round": 5}]
+        one["rounds"].append({"round": 6, "accuracy": 0.6})
+    (series,) = named(results.build("toy", 3, DATA, runs), "accuracy-rounds").panels[0].series
+    assert (list(series.x), list(series.y)) == ([2, 4, 6], pytest.approx([0.2, 0.4, 0.6]))
+
+
+def test_there_is_no_figure_of_one_point() -> None:
+    """Would catch a frame with a dot in it."""
+    alone = run(0.5, "a", 1, 0.4, layers={"first": layers(100, 1.05)})
+    alone["rounds"] = alone["rounds"][1:]
+    assert figures(results.build("toy", 3, DATA, [alone], [SPENT])) == []
 
 
 def test_accuracy_against_the_exact_spend_stands_beside_the_papers(document: dict[str, Any]) -> None:
@@ -158,6 +178,7 @@ def test_accuracy_against_the_exact_spend_stands_beside_the_papers(document: dic
     ]
     assert not figure.panels[0].x_log
     assert "delta = 1e-05" in figure.caption
+    assert "3 of 5 points have no such number." in figure.caption
 
 
 def test_layers_are_drawn_against_their_prediction_and_outliers_are_counted(document: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """Data sets by name: from installed packages, synthetic, or read from a user's folder.
 
 A loader is a function `(folder, **options) -> Images | Table` in a file of its own. Nothing is downloaded but by
-`packages`, and nothing is unpickled except CIFAR's own format, by an unpickler that builds arrays only.
+`packages`, and nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ldp_audit.mechanisms.named_object import named_object
-from ldp_audit.training.data import adult, bank, cifar, digits, idx, kdd99, leaf, pairs, sparse_synthetic, surveys
+from ldp_audit.training.data import adult, bank, cifar, digits, idx, kdd99, leaf, pairs, sparse_synthetic
 from ldp_audit.training.datasets import Images, Table
 
 __all__ = ["DATASETS", "DataSource", "Images", "Table", "data_for", "load"]
@@ -31,13 +31,10 @@ class DataSource(NamedTuple):
 
 DATASETS: dict[str, DataSource] = {
     "digits": DataSource(digits.digits, "images"),
-    "fair": DataSource(surveys.fair, "table"),
-    "randhie": DataSource(surveys.randhie, "table"),
     "synthetic": DataSource(sparse_synthetic.load, "table"),
     "syn-l": DataSource(sparse_synthetic.load_syn_l, "table"),
     "syn-h": DataSource(sparse_synthetic.load_syn_h, "table"),
     "adult": DataSource(adult.load, "table", "UCI's adult.data and adult.test"),
-    "a9a": DataSource(adult.load_a9a, "table", "LIBSVM's a9a and a9a.t"),
     "bank": DataSource(bank.load, "table", "UCI's bank-full.csv"),
     "kdd99": DataSource(kdd99.load, "table", "kddcup.data_10_percent[.gz], or kddcup.data[.gz] with file=full"),
     "mnist": DataSource(idx.mnist, "images", "MNIST's four files, train-images-idx3-ubyte[.gz] and so on"),
@@ -52,10 +49,6 @@ DATASETS: dict[str, DataSource] = {
         cifar.cifar_10, "images", "CIFAR-10's binary version, data_batch_1.bin to data_batch_5.bin and test_batch.bin"
     ),
     "cifar-100": DataSource(cifar.cifar_100, "images", "CIFAR-100's binary version, train.bin and test.bin"),
-    "cifar-10-python": DataSource(
-        cifar.cifar_10_python, "images", "CIFAR-10's python version, data_batch_1 .. _5 and test_batch"
-    ),
-    "cifar-100-python": DataSource(cifar.cifar_100_python, "images", "CIFAR-100's python version, train and test"),
     "mnist-emnist": DataSource(pairs.mnist_emnist, "images", "MNIST's four files and those of EMNIST's letters"),
     "mnist-femnist": DataSource(pairs.mnist_femnist, "images", "MNIST's four files and LEAF's for FEMNIST"),
     "cifar-10-100": DataSource(pairs.cifar_10_100, "images", "cifar-10-batches-bin and cifar-100-binary"),

@@ -1,4 +1,4 @@
-"""ADULT (census income above 50,000 dollars): 48,842 records, 123 columns, from UCI's CSV files or from LIBSVM's.
+"""ADULT (census income above 50,000 dollars): 48,842 records, 123 columns, from UCI's CSV files.
 
 FedSel's 123 columns are LIBSVM's `a9a`: the 14 fields as bits, categories one-hot without a column for unknown values
 ("?"), numbers by intervals: the quintiles of the training half, separated if they coincide. RECIPE was found by
@@ -10,14 +10,10 @@ adult.test begins with a line that is no record, and its labels end in a full st
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ldp_audit.training.data.files import find_file, shown, text_lines, text_records
+from ldp_audit.training.data.files import find_file, text_records
 from ldp_audit.training.data.recipe import Intervals, OneHot, Recipe, Target
 from ldp_audit.training.datasets import Table
 from ldp_audit.training.pipeline import check_choice
@@ -80,76 +76,12 @@ def load(folder: Path, *, half: str = "all") -> Table:
     Raises ValueError for files that are missing or not as expected, naming the line.
     """
     names = {"train": "adult.data", "test": "adult.test"}
-    paths = [find_file(folder, (names[part],)) for part in _parts(half)]
-    return RECIPE.table(record for path in paths for record in _records(path))
-
-
-def load_a9a(folder: Path, *, half: str = "all") -> Table:
-    """ADULT from LIBSVM's `a9a` and `a9a.t`.
-
-    half: "all", "train" (a9a) or "test" (a9a.t).
-    Raises ValueError for files that are missing or not as expected, naming the line.
-    """
-    names = {"train": ("a9a", "a9a.txt"), "test": ("a9a.t", "a9a.t.txt")}
-    paths = [find_file(folder, names[part]) for part in _parts(half)]
-    xs, ys = zip(*(read_libsvm(path, WIDTH) for path in paths), strict=True)
-    return Table("a9a", np.concatenate(xs), np.concatenate(ys), RECIPE.outputs)
-
-
-def _parts(half: str) -> tuple[str, ...]:
     check_choice("half", half, tuple(_HALVES))
-    return _HALVES[half]
+    paths = [find_file(folder, (names[part],)) for part in _HALVES[half]]
+    return RECIPE.table(record for path in paths for record in _records(path))
 
 
 def _records(path: Path) -> Iterator[tuple[str, list[str]]]:
     for where, fields in text_records(path, RECIPE.fields, ",", comment="|"):  # "|" is how adult.test begins
         fields[-1] = fields[-1].removesuffix(".")
         yield where, fields
-
-
-_DIGITS = 9
-_LABELS = {"+1": 1, "1": 1, "-1": -1}
-
-
-def read_libsvm(path: Path, width: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The records as a full matrix, shape (n, width), and their labels, shape (n,), -1 or +1.
-
-    width: number of columns; a file need not mention the last ones.
-    Raises ValueError, naming the line, for another format, an index beyond the width and a value outside [-1, 1].
-    """
-    labels: list[int] = []
-    ends: list[int] = [0]
-    places: list[int] = []
-    values: list[float] = []
-    for where, line in text_lines(path):
-        label, *pairs = line.split()
-        if label not in _LABELS:
-            raise ValueError(f"{where}: the label must be +1 or -1, got {shown(label)}")
-        labels.append(_LABELS[label])
-        last = 0
-        for pair in pairs:
-            last, value = _pair(pair, last, width, where)
-            places.append(last - 1)
-            values.append(value)
-        ends.append(len(places))
-    x = np.zeros((len(labels), width))
-    x[np.repeat(np.arange(len(labels)), np.diff(ends)), places] = values
-    return x, np.array(labels, dtype=np.int64)
-
-
-def _pair(pair: str, last: int, width: int, where: str) -> tuple[int, float]:
-    index, colon, value = pair.partition(":")
-    if not colon:
-        raise ValueError(f"{where}: after the label must come pairs index:value, got {shown(pair)}")
-    if not (index.isdecimal() and len(index) <= _DIGITS and last < int(index) <= width):
-        raise ValueError(
-            f"{where}: an index must be a whole number above the one before ({last}) and at most {width}, "
-            f"got {shown(pair)}"
-        )
-    try:
-        number = float(value) if "_" not in value else math.nan
-    except ValueError:
-        number = math.nan
-    if not -1 <= number <= 1:  # a NaN fails too
-        raise ValueError(f"{where}: a value must be a number in [-1, 1], got {shown(pair)}")
-    return int(index), number

@@ -1,22 +1,21 @@
-"""CIFAR-10 and CIFAR-100 (Krizhevsky 2009), from the binary version or the python version.
+"""CIFAR-10 and CIFAR-100 (Krizhevsky 2009), from the binary version.
 
-Binary: a record is the label (CIFAR-100: the coarse label, then the fine one), then 1024 bytes of red, of green and of
-blue, row by row. A file consists of records only, so its length gives their number. Prefer it: it needs no unpickling.
-Python: pickles, read by `plain_pickle`, which builds tables only.
+A record is the label (CIFAR-100: the coarse label, then the fine one), then 1024 bytes of red, of green and of
+blue, row by row. A file consists of records only, so its length gives their number. The python version holds
+the same images in pickles, which nobody should read who did not write them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.training.data.cifar_classes import COARSE_CLASSES, COARSE_OF_FINE, FINE_CLASSES
 from ldp_audit.training.data.files import file_size, find_file, read_whole
-from ldp_audit.training.data.plain_pickle import ByteTable, read_pickle
 from ldp_audit.training.datasets import Images
 from ldp_audit.training.pipeline import check_choice, check_flag
 
@@ -41,9 +40,11 @@ def cifar_10(folder: Path, *, excerpt: bool = False) -> Images:
 
     def read(path: Path) -> Batch:
         records = _records(path, 1, None if excerpt else 10_000)
-        return Batch(records[:, 1:], checked_labels(records[:, 0], 10, path))
+        return Batch(records[:, 1:], _checked_labels(records[:, 0], 10, path))
 
-    return _ten_classes(folder, "cifar-10-batches-bin", ".bin", read)
+    names = [*(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin"]
+    batches = [read(find_file(folder, [name], inside=["cifar-10-batches-bin"])) for name in names]
+    return _images("cifar-10", batches[:-1], batches[-1], 10)
 
 
 def cifar_100(folder: Path, *, labels: str = "fine", excerpt: bool = False) -> Images:
@@ -53,46 +54,34 @@ def cifar_100(folder: Path, *, labels: str = "fine", excerpt: bool = False) -> I
     excerpt: accept files with another number of images than the official 50,000 and 10,000.
     """
     check_flag("excerpt", excerpt)
-    classes = checked_kind(labels)
+    check_choice("labels", labels, tuple(LABELS))
     batches = []
     for name, count in (("train.bin", 50_000), ("test.bin", 10_000)):
         path = find_file(folder, [name], inside=["cifar-100-binary"])
         records = _records(path, 2, None if excerpt else count)
         found = {"coarse": records[:, 0], "fine": records[:, 1]}
-        checked_pairs(found["fine"], found["coarse"], path)
+        _check_pairs(found["fine"], found["coarse"], path)
         batches.append(Batch(records[:, 2:], found[labels].astype(np.int64)))
-    return to_images("cifar-100", batches[:1], batches[1], classes)
+    return _images("cifar-100", batches[:1], batches[1], LABELS[labels])
 
 
-def _ten_classes(folder: Path, inside: str, suffix: str, read: Callable[[Path], Batch]) -> Images:
-    names = [*(f"data_batch_{number}{suffix}" for number in range(1, 6)), f"test_batch{suffix}"]
-    batches = [read(find_file(folder, [name], inside=[inside])) for name in names]
-    return to_images("cifar-10", batches[:-1], batches[-1], 10)
-
-
-def to_images(name: str, train: Sequence[Batch], test: Batch, classes: int) -> Images:
+def _images(name: str, train: Sequence[Batch], test: Batch, classes: int) -> Images:
     """The batches as images in [0, 1]."""
     labels = np.concatenate([batch.labels for batch in train])
     return Images(name, _scaled(train), labels, _scaled([test]), test.labels, classes)
 
 
-def checked_kind(labels: str) -> int:
-    """The number of classes of this kind of labels; ValueError for an unknown kind."""
-    check_choice("labels", labels, tuple(LABELS))
-    return LABELS[labels]
-
-
-def checked_labels(labels: NDArray, classes: int, path: Path) -> NDArray[np.int64]:
+def _checked_labels(labels: NDArray, classes: int, path: Path) -> NDArray[np.int64]:
     """The labels; ValueError unless all are in 0 .. classes - 1."""
     if len(labels) and not 0 <= labels.min() <= labels.max() < classes:
         raise ValueError(f"{path} must have labels 0 .. {classes - 1}, found {labels.min()} to {labels.max()}")
     return labels.astype(np.int64)
 
 
-def checked_pairs(fine: NDArray, coarse: NDArray, path: Path) -> None:
+def _check_pairs(fine: NDArray, coarse: NDArray, path: Path) -> None:
     """Raise ValueError unless each image's superclass contains its class."""
-    expected = np.array(COARSE_OF_FINE)[checked_labels(fine, len(FINE_CLASSES), path)]
-    wrong = np.flatnonzero(expected != checked_labels(coarse, len(COARSE_CLASSES), path))
+    expected = np.array(COARSE_OF_FINE)[_checked_labels(fine, len(FINE_CLASSES), path)]
+    wrong = np.flatnonzero(expected != _checked_labels(coarse, len(COARSE_CLASSES), path))
     if len(wrong):
         at = int(wrong[0])
         raise ValueError(
@@ -121,70 +110,3 @@ def _scaled(batches: Sequence[Batch]) -> NDArray[np.float32]:
         np.divide(batch.pixels, np.float32(255), out=scaled[start : start + len(batch.pixels)])
         start += len(batch.pixels)
     return scaled.reshape(-1, 3, 32, 32)
-
-
-_NAME_BYTES = 200  # an image's file name and labels, at most; the official files take about 35
-
-
-def cifar_10_python(folder: Path, *, excerpt: bool = False) -> Images:
-    """CIFAR-10 from `data_batch_1` to `data_batch_5` and `test_batch`.
-
-    excerpt: accept files with another number of images than the official 10,000.
-    """
-    check_flag("excerpt", excerpt)
-
-    def read(path: Path) -> Batch:
-        found, pixels = _read(path, 10_000, excerpt=excerpt)
-        return Batch(pixels, _labels(found, b"labels", len(pixels), 10, path))
-
-    return _ten_classes(folder, "cifar-10-batches-py", "", read)
-
-
-def cifar_100_python(folder: Path, *, labels: str = "fine", excerpt: bool = False) -> Images:
-    """CIFAR-100 from `train` and `test`.
-
-    labels: fine (100 classes) or coarse (their 20 superclasses).
-    excerpt: accept files with another number of images than the official 50,000 and 10,000.
-    """
-    check_flag("excerpt", excerpt)
-    checked_kind(labels)
-    batches = []
-    for name, count in (("train", 50_000), ("test", 10_000)):
-        path = find_file(folder, [name], inside=["cifar-100-python"])
-        found, pixels = _read(path, count, excerpt=excerpt)
-        kinds = {
-            kind: _labels(found, f"{kind}_labels".encode(), len(pixels), classes, path)
-            for kind, classes in LABELS.items()
-        }
-        checked_pairs(kinds["fine"], kinds["coarse"], path)
-        batches.append(Batch(pixels, kinds[labels]))
-    return to_images("cifar-100", batches[:1], batches[1], LABELS[labels])
-
-
-def _read(path: Path, count: int, *, excerpt: bool) -> tuple[dict[Any, Any], NDArray[np.uint8]]:
-    """The file's dict, and its images' pixels, checked."""
-    data = read_whole(path, count * (PIXELS + _NAME_BYTES))
-    try:
-        found = read_pickle(data)
-    except ValueError as error:
-        raise ValueError(f"{path}, as a pickle, {error}") from error
-    table = found.get(b"data", found.get("data")) if isinstance(found, dict) else None
-    pixels = table.values if isinstance(table, ByteTable) else None
-    wanted = "n" if excerpt else str(count)
-    if pixels is None or pixels.shape[1] != PIXELS or not len(pixels):
-        got = f"one of {pixels.shape}" if pixels is not None else "none"
-        raise ValueError(f"{path} must hold a dict whose 'data' is an array of shape ({wanted}, {PIXELS}), found {got}")
-    if not excerpt and len(pixels) != count:
-        raise ValueError(f"{path} must hold {count} images, found {len(pixels)}")
-    return found, pixels
-
-
-def _labels(found: dict[Any, Any], key: bytes, count: int, classes: int, path: Path) -> NDArray[np.int64]:
-    labels = found.get(key, found.get(key.decode()))
-    if not isinstance(labels, list) or len(labels) != count or not all(type(label) is int for label in labels):
-        got = f"a list of {len(labels)}" if isinstance(labels, list) else type(labels).__name__
-        raise ValueError(f"{path} must have a list of {count} whole numbers as {key.decode()!r}, found {got}")
-    wrong = [label for label in labels if not 0 <= label < classes]
-    if wrong:
-        raise ValueError(f"{path} must have {key.decode()} 0 .. {classes - 1}, found {wrong[0]}")
-    return np.array(labels, np.int64)

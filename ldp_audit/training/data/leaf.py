@@ -16,9 +16,10 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from ldp_audit.numerics import whole
 from ldp_audit.training.data.files import contents, read_whole
 from ldp_audit.training.datasets import Images
-from ldp_audit.training.pipeline import check_flag, check_share, check_whole
+from ldp_audit.training.pipeline import check_flag, check_share
 from ldp_audit.training.streams import Streams
 
 CLASSES = 62
@@ -46,7 +47,7 @@ def femnist(
     """
     check_flag("invert", invert)
     if writers is not None:
-        check_whole("writers", writers, 1)
+        whole(writers, "writers", 1)
     if held_out is not None:
         check_share("held_out", held_out)
     halves = _find(folder)

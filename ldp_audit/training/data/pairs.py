@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.training.data.cifar import cifar_10, cifar_10_python, cifar_100, cifar_100_python
+from ldp_audit.training.data.cifar import cifar_10, cifar_100
 from ldp_audit.training.data.cifar_classes import COARSE_OF_FINE
 from ldp_audit.training.data.idx import emnist, mnist
 from ldp_audit.training.data.leaf import femnist
@@ -29,7 +29,6 @@ SUBCLASSES = (0, 2, 20, 63, 71, 82)
 _LETTERS = 6  # a to f
 _SUPERCLASSES = 6  # 0 to 5
 _CASES = {"small": (36,), "capital": (10,), "both": (36, 10)}  # the first label of the letters in FEMNIST
-_VERSIONS = {"binary": (cifar_10, cifar_100), "python": (cifar_10_python, cifar_100_python)}
 
 
 def mnist_emnist(folder: Path) -> Images:
@@ -49,29 +48,23 @@ def mnist_femnist(folder: Path, *, case: str = "small", writers: int | None = No
     return _joined("mnist-femnist", mnist(folder), private, renamed, private.writers)
 
 
-def cifar_10_100(folder: Path, *, version: str = "binary", excerpt: bool = False) -> Images:
+def cifar_10_100(folder: Path, *, excerpt: bool = False) -> Images:
     """CIFAR-10, and six of CIFAR-100's subclasses.
 
-    version: of the files, binary or python.   excerpt: accept files with fewer images than the official ones.
+    excerpt: accept files with fewer images than the official ones.
     """
-    public, private = _cifar(folder, version, excerpt=excerpt)
+    public, private = cifar_10(folder, excerpt=excerpt), cifar_100(folder, excerpt=excerpt)
     return _joined("cifar-10-100", public, private, {fine: place for place, fine in enumerate(SUBCLASSES)})
 
 
-def cifar_10_100_coarse(folder: Path, *, version: str = "binary", excerpt: bool = False) -> Images:
+def cifar_10_100_coarse(folder: Path, *, excerpt: bool = False) -> Images:
     """CIFAR-10, and the first six of CIFAR-100's superclasses; `writers` is the subclass, by its fine label.
 
-    version: of the files, binary or python.   excerpt: accept files with fewer images than the official ones.
+    excerpt: accept files with fewer images than the official ones.
     """
-    public, private = _cifar(folder, version, excerpt=excerpt)
+    public, private = cifar_10(folder, excerpt=excerpt), cifar_100(folder, excerpt=excerpt)
     renamed = {fine: coarse for fine, coarse in enumerate(COARSE_OF_FINE) if coarse < _SUPERCLASSES}
     return _joined("cifar-10-100-coarse", public, private, renamed, private.train_y)
-
-
-def _cifar(folder: Path, version: str, *, excerpt: bool) -> tuple[Images, Images]:
-    check_choice("version", version, tuple(_VERSIONS))
-    ten, hundred = _VERSIONS[version]
-    return ten(folder, excerpt=excerpt), hundred(folder, excerpt=excerpt)
 
 
 def _joined(

@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ldp_audit.numerics import between, whole
 from ldp_audit.training.datasets import Table
-from ldp_audit.training.pipeline import check_choice, check_number, check_whole
+from ldp_audit.training.pipeline import check_choice
 from ldp_audit.training.streams import Streams
 
 
@@ -49,8 +50,8 @@ def load(
     labels: "sparse", from the records, or "dense", from the records before columns were shrunk.
     Raises ValueError for anything else.
     """
-    check_whole("records", records, 1)
-    check_whole("columns", columns, 1)
+    whole(records, "records", 1)
+    whole(columns, "columns", 1)
     _check_numbers(c1=c1, c2=c2, noise=noise, bound=bound)
     check_choice("labels", labels, ("sparse", "dense"))
     streams = Streams(seed)
@@ -86,11 +87,11 @@ def load_syn_h(**options: Any) -> Table:
 def _check_numbers(**values: float) -> None:
     for name, value in values.items():
         if name in ("c1", "c2"):
-            check_number(name, value, "a number in [0, 1]", lambda one: 0 <= one <= 1)
+            between(value, name, "a number in [0, 1]", lambda one: 0 <= one <= 1)
         elif name == "bound":
-            check_number(name, value, "a number > 0", lambda one: 0 < one < math.inf)
+            between(value, name, "a number > 0", lambda one: 0 < one < math.inf)
         else:
-            check_number(name, value, "a number >= 0", lambda one: 0 <= one < math.inf)
+            between(value, name, "a number >= 0", lambda one: 0 <= one < math.inf)
 
 
 def _truncated_normal(shape: tuple[int, int], bound: float, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ldp_audit.training.datasets import Images, Table
-from ldp_audit.training.fedmd_nfdp.settings import FedMdSettings
+from ldp_audit.training.fedmd_nfdp.settings import FedMdSettings, network_names
 from ldp_audit.training.findings import (
     Finding,
     Question,
@@ -32,6 +32,7 @@ from ldp_audit.training.sweep import read_paper
 
 if TYPE_CHECKING:
     import torch
+    from torch import nn
 
     from ldp_audit.training.fedmd_nfdp.run import FedMdRun
 
@@ -253,6 +254,22 @@ class FedMd(FedMdSettings):
     """A run of FedMD-NFDP or of a baseline; its fields are those of `FedMdSettings`."""
 
     embedded: ClassVar[str] = "digits"
+
+    def why_not_extended(self) -> str | None:
+        """See `pipeline.Extendable`."""
+        return "the noise of method ldp is made for the budget of all rounds" if self.method == "ldp" else None
+
+    def trained_networks(self, data: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, nn.Module]:
+        """See `pipeline.Deployable`: a network's outputs are the scores of all classes, public ones first."""
+        import torch
+
+        from ldp_audit.training.fedmd_nfdp.networks import network
+
+        found = {}
+        for number, (name, weights) in enumerate(zip(network_names(self), state["weights"], strict=True)):
+            found[f"party-{number}"] = model = network(name, data["shape"], data["classes"], torch.Generator())
+            model.load_state_dict(weights)
+        return found
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedMdRun:
         """A run before its first round. Raises ValueError if the data do not fit the plan."""

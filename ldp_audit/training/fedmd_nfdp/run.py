@@ -26,11 +26,12 @@ from ldp_audit.training.datasets import Images
 from ldp_audit.training.fedmd_nfdp import canaries, distillation, spending
 from ldp_audit.training.fedmd_nfdp.networks import Party, network, sampled
 from ldp_audit.training.fedmd_nfdp.public_split import Holdings, holdings
-from ldp_audit.training.fedmd_nfdp.settings import FedMdSettings, names_of
+from ldp_audit.training.fedmd_nfdp.settings import FedMdSettings, names_of, network_names
+from ldp_audit.training.pipeline import Paced
 from ldp_audit.training.streams import Streams
 
 
-class FedMdRun:
+class FedMdRun(Paced):
     """One run; see `pipeline.Run`. Round 1's record includes the training before it.
 
     Records: "accuracy", mean over the parties, and "by_party", on all test images of private classes; "digested", the
@@ -38,8 +39,10 @@ class FedMdRun:
     Raises ValueError if the data do not fit the plan.
     """
 
+    EVALUATION = ("accuracy", "by_party", "digested")
+
     def __init__(self, plan: FedMdSettings, data: Images, *, seed: int, device: torch.device) -> None:
-        self.rounds = plan.rounds
+        self.rounds, self._trainings = plan.rounds, 0
         self.plan, self.data, self.device, self.streams = plan, data, device, Streams(seed)
         held = holdings(data, plan, self.streams.numpy("parties"))
         self.records = min(len(share) for share in held.private)
@@ -58,12 +61,13 @@ class FedMdRun:
 
     def advance(self, number: int) -> dict[str, Any]:
         """Train round `number`; see `pipeline.Run`."""
+        self._trainings = 0
         record = self._before_the_first() if number == 1 else {}
         if self.plan.communicates:
             record |= self._collaborate(number)
         for party in self.parties:
             self._revisit(party, number, self.plan.revisit_epochs)
-        return self._accuracies() | record
+        return (self.evaluate() if self.evaluates(number) else {}) | record
 
     def state(self) -> dict[str, Any]:
         """The networks' weights; samples and splits follow from the seed."""
@@ -114,16 +118,15 @@ class FedMdRun:
 
     def _parties(self, data: Images, held: Holdings) -> list[Party]:
         """The parties with their sampled records; networks of one name have equal initial weights."""
-        names = names_of(self.plan.networks)
-        if self.plan.method == "centralised":  # each distinct network once, on all parties' records
-            names = tuple(dict.fromkeys(names[: self.plan.parties]))
+        names = network_names(self.plan)
+        if self.plan.method == "centralised":  # on all parties' records
             pool = self._records(data, np.concatenate(held.private))
             return [Party(number, name, self._network(name, data), *pool) for number, name in enumerate(names)]
         found = []
         for number, share in enumerate(held.private):
             release = spending.sampling_of(self.plan, len(share))
             drawn = sampled(len(share), release, self.streams.torch("sample", number))
-            name = names[number % len(names)]
+            name = names[number]
             found.append(Party(number, name, self._network(name, data), *self._records(data, share[drawn.numpy()])))
         return found
 
@@ -144,10 +147,10 @@ class FedMdRun:
                 self._pretrain(party)
                 trained[party.name] = party.model.state_dict()
             party.model.load_state_dict(trained[party.name])
-        pretrained = self._accuracies()["accuracy"]
+        pretrained = self.evaluate()["accuracy"]
         for party in self.parties:
             self._revisit(party, 0, plan.private_epochs)
-        record: dict[str, Any] = {"pretrained": pretrained, "before": self._accuracies()["accuracy"]}
+        record: dict[str, Any] = {"pretrained": pretrained, "before": self.evaluate()["accuracy"]}
         release = spending.sampling_of(plan, self.records)
         return record if release is None else record | {"sampling": spending.sampling_record(release)}
 
@@ -165,7 +168,7 @@ class FedMdRun:
         for party in self.parties:
             loss = distillation.digest_loss(plan.scores)
             self._train(party, images, consensus, loss, "digest", number, plan.digest_epochs)
-        return record | {"digested": self._accuracies()["accuracy"]}
+        return record | ({"digested": self.evaluate()["accuracy"]} if self.evaluates(number) else {})
 
     def _with_noise(
         self, added: spending.Noise, scores: list[torch.Tensor], number: int
@@ -218,8 +221,16 @@ class FedMdRun:
             learning_rate=self.plan.learning_rate,
             generator=self.streams.torch(phase, number, party.number),
         )
+        self._trainings += 1
+        self.within(self._trainings / self._trainings_of(number or 1))
 
-    def _accuracies(self) -> dict[str, Any]:
+    def _trainings_of(self, number: int) -> int:
+        """The number of trainings in a round: Digest and Revisit of each party, and those before the first round."""
+        before = len(self.parties) + len({party.name for party in self.parties}) if number == 1 else 0
+        return before + len(self.parties) * (1 + self.plan.communicates)
+
+    def evaluate(self) -> dict[str, Any]:
+        """The accuracy of each party on the test images of private classes, and their mean."""
         found = [distillation.accuracy_of(one.model, self.test_x, self.test_y, self.first) for one in self.parties]
         return {"accuracy": statistics.fmean(found), "by_party": found}
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ldp_audit.training.pipeline import check_choice, check_number, check_whole
+from ldp_audit.numerics import between, whole
+from ldp_audit.training.pipeline import check_choice
 
 SMALL = "mlp-64+cnn-8-16+mlp-48-32+mlp-128+mlp-96-48"
 """For images of 8x8: five architectures of 2,000 to 11,000 weights."""
@@ -100,20 +101,18 @@ class FedMdSettings:
         for name, accepted in _ACCEPTED.items():
             check_choice(name, getattr(self, name), accepted)
         for name, least in _LEAST.items():
-            check_whole(name, getattr(self, name), least)
+            whole(getattr(self, name), name, least)
         names_of(self.networks)
         for name in ("learning_rate", "clip_norm"):
-            check_number(name, getattr(self, name), "a finite number > 0", lambda value: 0 < value < math.inf)
+            between(getattr(self, name), name, "a finite number > 0", lambda value: 0 < value < math.inf)
         if (self.budget_epsilon is None) != (self.budget_delta is None):
             raise ValueError(
                 f"budget_epsilon and budget_delta must be given together or not at all, "
                 f"got {self.budget_epsilon!r} and {self.budget_delta!r}"
             )
         if self.budget_epsilon is not None:
-            check_number(
-                "budget_epsilon", self.budget_epsilon, "a finite number >= 0", lambda value: 0 <= value < math.inf
-            )
-            check_number("budget_delta", self.budget_delta, "a finite number in [0, 1)", lambda value: 0 <= value < 1)
+            between(self.budget_epsilon, "budget_epsilon", "a finite number >= 0", lambda value: 0 <= value < math.inf)
+            between(self.budget_delta, "budget_delta", "a finite number in [0, 1)", lambda value: 0 <= value < 1)
 
     @property
     def samples(self) -> bool:
@@ -134,6 +133,13 @@ def names_of(networks: str) -> tuple[str, ...]:
     for name in names:
         kind_and_widths(name)
     return names
+
+
+def network_names(plan: FedMdSettings) -> tuple[str, ...]:
+    """The network of each party; if centralised, each distinct one once."""
+    names = names_of(plan.networks)
+    each = tuple(names[number % len(names)] for number in range(plan.parties))
+    return tuple(dict.fromkeys(each)) if plan.method == "centralised" else each
 
 
 def kind_and_widths(name: str) -> tuple[str, tuple[int, ...]]:

@@ -27,6 +27,7 @@ from ldp_audit.training.sweep import read_paper
 
 if TYPE_CHECKING:
     import torch
+    from torch import nn
 
     from ldp_audit.training.fedsel.run import FedSelRun
 
@@ -79,7 +80,7 @@ def beats_flat(results: Results) -> Finding | None:
     return _compare(
         results,
         "fedsel-beats-flat",
-        f"EXP-PM, PE-PM and PS-PM are more accurate than flat PM; epsilon = {EPSILON:g}, one learning rate.",
+        f"EXP-PM, PE-PM and PS-PM are more accurate than flat PM at epsilon = {EPSILON:g}.",
         {f"{one}-PM against PM": (_point(f"{one}-PM"), _point("PM")) for one in SELECTIONS},
         place="Fig. 2, Table 3",
         note=f"{_NOTE} The signal ratio is FedSel's squared signal-to-noise ratio over flat "
@@ -124,7 +125,7 @@ def gain_above_loss(results: Results) -> Finding | None:
         return None
     return _finding(
         "gain-above-loss",
-        "What the private selection gains is more than what its share of the budget costs (Table 3).",
+        "What the private selection gains is more than what its share of the budget costs.",
         differences,
         place="Table 3",
         note=f"{_NOTE} Gain less loss is acc(S-PM) - acc(PM), whatever the control group "
@@ -376,12 +377,14 @@ class Difference(NamedTuple):
     """percent: mean over the repeats of the cross-validation.   error: its standard error; NaN for one repeat.
 
     low, high: 95% interval by Student's t, given the data; infinite for one repeat, or for a few equal ones.
+    values: of the repeats, percent.
     """
 
     percent: float
     error: float
     low: float
     high: float
+    values: tuple[float, ...]
 
 
 class GainAndLoss(NamedTuple):
@@ -403,7 +406,7 @@ def gains_and_losses(results: Mapping[str, Any], model: str, *, epsilon: float =
 def _difference(values: Sequence[float]) -> Difference:
     spread = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
     low, mean, high = interval(values, _TAIL)
-    return Difference(100 * mean, 100 * spread, 100 * low, 100 * high)
+    return Difference(100 * mean, 100 * spread, 100 * low, 100 * high, tuple(100 * one for one in values))
 
 
 def _cells(found: Mapping[str, GainAndLoss], line: Mapping[str, Any], more: str) -> list[Row]:
@@ -416,7 +419,7 @@ def _cells(found: Mapping[str, GainAndLoss], line: Mapping[str, Any], more: str)
 
 def _row(what: str, found: Difference, printed: float) -> Row:
     ends = (found.low, found.high) if math.isfinite(found.low) else (None, None)
-    return Row("Table 3", what, "points", printed, found.percent, *ends)
+    return Row("Table 3", what, "points", printed, found.percent, *ends, found.values)
 
 
 @dataclass(frozen=True)
@@ -424,6 +427,21 @@ class FedSel(FedSelSettings):
     """A run of FedSel or of a competitor; its fields are those of `FedSelSettings`."""
 
     embedded: ClassVar[str] = "synthetic"
+
+    def why_not_extended(self) -> None:
+        """See `pipeline.Extendable`: the budget is divided among the epochs, whose number stays the same."""
+
+    def trained_networks(self, data: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, nn.Module]:
+        """See `pipeline.Deployable`: a linear model of each fold, positive for the label +1."""
+        from torch import nn
+
+        from ldp_audit.training.fedsel.run import all_models
+
+        found = {}
+        for (repeat, fold), weights in zip(all_models(self.repeats, self.folds), state["weights"], strict=True):
+            found[f"repeat-{repeat}-fold-{fold}"] = model = nn.Linear(data["columns"], 1, bias=False)
+            model.load_state_dict({"weight": weights[None]})
+        return found
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedSelRun:
         """A run before its first round. Raises ValueError if the data do not fit the plan."""

@@ -38,6 +38,7 @@ from ldp_audit.training.fedsel.measures import RoundSums, as_layer, bias, share,
 from ldp_audit.training.fedsel.senders import protocol, sender, top_size
 from ldp_audit.training.fedsel.settings import FedSelSettings
 from ldp_audit.training.fedsel.solution import solution, split_of
+from ldp_audit.training.pipeline import Paced
 from ldp_audit.training.spend import spend_of
 from ldp_audit.training.streams import Streams
 
@@ -45,11 +46,13 @@ CHUNK = 2**20
 """Numbers in one tensor of a chunk (users times weights); about thirty such tensors are in memory at once."""
 
 
-class FedSelRun:
+class FedSelRun(Paced):
     """See `ldp_audit.training.pipeline.Run`.
 
     models: (repeat, fold) of each model; None for all of the plan's. Without noise a model is the same in any batch.
     """
+
+    EVALUATION = ("accuracy", "accuracies")
 
     def __init__(
         self,
@@ -68,6 +71,7 @@ class FedSelRun:
         self.x = torch.tensor(data.x[rows], dtype=torch.float32, device=device)
         self.y = torch.tensor(data.y[rows], dtype=torch.float32, device=device)
         self.folds = split(len(rows), plan.folds, self.models, self.streams)
+        self.records_of = torch.as_tensor(self.folds.train, device=device)
         self.tests = torch.as_tensor(self.folds.tests(len(rows)), device=device)
         self.users, self.d = self.folds.train.shape[1], self.x.shape[1]
         self.k = top_size(plan, self.d)
@@ -105,6 +109,18 @@ class FedSelRun:
         self.weights = self.weights - (step * mean).to(self.weights.dtype)
         self.done = number
         return {**self._accuracy(number), "epoch": epoch + 1, "users": count, **record}
+
+    def evaluate(self) -> dict[str, Any]:
+        """The accuracy of every model on its test fold, and their mean."""
+        found = shares_right(self.x, self.y, self.weights, self.tests)
+        return {"accuracy": float(np.mean(found)), "accuracies": found}
+
+    def interim(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """See `Paced`; a round between others has the accuracies of all models every `details` rounds."""
+        found = super().interim(record)
+        if record["round"] % self.plan.details:
+            found.pop("accuracies", None)
+        return found
 
     def state(self) -> dict[str, Any]:
         """See `Run`."""
@@ -183,8 +199,8 @@ class FedSelRun:
         return self.plan.learning_rate * found if self.solution.original else found
 
     def _records(self, models: slice, users: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        train = torch.as_tensor(self.folds.train[models], device=self.device).gather(1, users)
-        return self.x[train], self.y[train]
+        rows = self.records_of[models].gather(1, users)
+        return self.x[rows], self.y[rows]
 
     def order_of(self, epoch: int) -> torch.Tensor:
         """See `order`; computed once an epoch."""
@@ -222,10 +238,11 @@ class FedSelRun:
         }
 
     def _accuracy(self, number: int) -> dict[str, Any]:
-        """The mean over the models, each on its test fold; every `details` rounds all of them."""
-        found = shares_right(self.x, self.y, self.weights, self.tests)
-        detailed = number % self.plan.details == 0 or number == self.rounds
-        return {"accuracy": float(np.mean(found))} | ({"accuracies": found} if detailed else {})
+        """The mean accuracy; every `details` rounds, and in the last one, all of them."""
+        found = self.evaluate() if self.evaluates(number) else {}
+        if number % self.plan.details and number != self.rounds:
+            found.pop("accuracies", None)
+        return found
 
 
 def _rounds(plan: FedSelSettings, per_epoch: int) -> int:

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from ldp_audit.numerics import between, whole
 from ldp_audit.training.fedsel.solution import solution
-from ldp_audit.training.pipeline import check_choice, check_flag, check_number, check_whole
+from ldp_audit.training.pipeline import check_choice, check_flag
 
 
 @dataclass(frozen=True)
@@ -62,17 +63,17 @@ class FedSelSettings:
         check_choice("model", self.model, ("logistic", "svm"))
         check_flag("corrected", self.corrected)
         for name in ("epochs", "repeats", "details"):
-            check_whole(name, getattr(self, name), 1)
-        check_whole("folds", self.folds, 2)
+            whole(getattr(self, name), name, 1)
+        whole(self.folds, "folds", 2)
         for name in ("k", "coordinates", "rounds", "users"):
             if getattr(self, name) is not None:
-                check_whole(name, getattr(self, name), 1)
+                whole(getattr(self, name), name, 1)
         for name in ("epsilon", "learning_rate"):
-            check_number(name, getattr(self, name), "a finite number > 0", lambda x: 0 < x < math.inf)
+            between(getattr(self, name), name, "a finite number > 0", lambda x: 0 < x < math.inf)
         for name in ("penalty", "momentum"):
-            check_number(name, getattr(self, name), "a finite number >= 0", lambda x: 0 <= x < math.inf)
+            between(getattr(self, name), name, "a finite number >= 0", lambda x: 0 <= x < math.inf)
         for name in ("share", "ratio"):
-            check_number(name, getattr(self, name), "a number in (0, 1]", lambda x: 0 < x <= 1)
+            between(getattr(self, name), name, "a number in (0, 1]", lambda x: 0 < x <= 1)
         for name in ("threshold", "mu"):
             if name != "mu" or self.mu is not None:
-                check_number(name, getattr(self, name), "a number in [0, 1)", lambda x: 0 <= x < 1)
+                between(getattr(self, name), name, "a number in [0, 1)", lambda x: 0 <= x < 1)

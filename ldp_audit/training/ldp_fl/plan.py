@@ -23,6 +23,7 @@ from ldp_audit.training.sweep import read_paper
 
 if TYPE_CHECKING:
     import torch
+    from torch import nn
 
     from ldp_audit.training.ldp_fl.run import LdpFlRun
 
@@ -60,8 +61,8 @@ rises_with_fraction = _rises("fraction", "Accuracy rises with the fraction of cl
 
 
 def rises_with_rounds(results: Results) -> Finding | None:
-    """Fig. 4: the last round of each run against its first."""
-    private = (run for run in results["runs"] if _private(run) and len(run["rounds"]) > 1)
+    """Fig. 4: the last round of each run against the first that was evaluated."""
+    private = (run for run in results["runs"] if _private(run) and _evaluations(run) > 1)
     runs = [run for run in private if run["settings"]["ranges"] == "adaptive"]
     if not runs:
         return None
@@ -69,8 +70,8 @@ def rises_with_rounds(results: Results) -> Finding | None:
     gains: dict[int, list[float]] = {}
     for run in runs:
         if run["settings"]["epsilon"] == best:
-            first, last = (run["rounds"][at]["accuracy"] for at in (0, -1))
-            gains.setdefault(run["seed"], []).append(last - first)
+            known = [record["accuracy"] for record in run["rounds"] if "accuracy" in record]
+            gains.setdefault(run["seed"], []).append(known[-1] - known[0])
     verdict, numbers = greater([statistics.fmean(gain) for gain in gains.values()], ERROR_RATE)
     says = f"More rounds train a better model (last against first round, epsilon = {best:g})."
     return Finding("rises-with-rounds", says, verdict, numbers, ERROR_RATE, "Fig. 4")
@@ -223,6 +224,10 @@ def _accuracy(run: Mapping[str, Any]) -> float:
     return run["rounds"][-1]["accuracy"]
 
 
+def _evaluations(run: Mapping[str, Any]) -> int:
+    return sum("accuracy" in record for record in run["rounds"])
+
+
 def _private(run: Mapping[str, Any]) -> bool:
     return run["settings"]["epsilon"] != _NO_NOISE and run["settings"]["perturb"]
 
@@ -238,6 +243,17 @@ class LdpFl(LdpFlSettings):
     """A run of LDP-FL or of federated averaging; its fields are those of `LdpFlSettings`."""
 
     embedded: ClassVar[str] = "digits"
+
+    def why_not_extended(self) -> None:
+        """See `pipeline.Extendable`: a round knows its number only."""
+
+    def trained_networks(self, data: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, nn.Module]:
+        """See `pipeline.Deployable`."""
+        from ldp_audit.training.ldp_fl.run import network
+
+        model = network(self, data["shape"], data["classes"])
+        model.load_state_dict(state["weights"])
+        return {"model": model}
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> LdpFlRun:
         """A run before its first round. Raises ValueError if the data do not fit the plan."""

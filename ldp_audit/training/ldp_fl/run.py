@@ -15,14 +15,14 @@ Source: Sun, Qian, Chen, LDP-FL (IJCAI 2021), Algorithms 1 to 3, "Adaptive Range
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from ldp_audit.accounting.protocols.protocol import Protocol, Shuffling, Step
 from ldp_audit.mechanisms.layer_range import LayerRange
@@ -32,6 +32,7 @@ from ldp_audit.training.canary import Canary
 from ldp_audit.training.client_data import ClientData, Trained
 from ldp_audit.training.ldp_fl import canaries, reports
 from ldp_audit.training.ldp_fl.reports import LayerMeasures
+from ldp_audit.training.pipeline import Paced
 from ldp_audit.training.streams import Streams
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from ldp_audit.training.ldp_fl.settings import LdpFlSettings
 
 
-class LdpFlRun:
+class LdpFlRun(Paced):
     """See `pipeline.Run`. Memory does not grow with clients x weights unless reports are permuted.
 
     model, clients: the network, and the clients' images.
@@ -49,8 +50,7 @@ class LdpFlRun:
     def __init__(self, plan: LdpFlSettings, data: Images, *, seed: int, device: torch.device) -> None:
         self.plan, self.data, self.device, self.rounds = plan, data, device, plan.rounds
         self.streams = Streams(seed)
-        name = _model_for(data.shape) if plan.model == "auto" else plan.model
-        self.model = models.build(name, data.shape, data.classes).to(device)
+        self.model = network(plan, data.shape, data.classes).to(device)
         self.clients = ClientData.of(data, plan.n, self.streams, device, scheme=plan.scheme)
         self.weights = models.initial_weights(self.model, self.streams.torch("weights"))
         self.dimensions = sum(weight.numel() for weight in self.weights.values())
@@ -70,8 +70,11 @@ class LdpFlRun:
         record = self._aggregate(number, self.trained(number, chosen, diverged))
         if diverged:
             record["diverged"] = diverged
-        accuracy = local_training.evaluate(self.model, self.weights, *self._test)
-        return {"accuracy": accuracy, "clients": len(chosen), **record}
+        return {**(self.evaluate() if self.evaluates(number) else {}), "clients": len(chosen), **record}
+
+    def evaluate(self) -> dict[str, Any]:
+        """The accuracy of the server's weights on the test images."""
+        return {"accuracy": local_training.evaluate(self.model, self.weights, *self._test)}
 
     def choose(self, number: int) -> Tensor:
         """The clients of a round, ascending."""
@@ -98,7 +101,15 @@ class LdpFlRun:
             chunk=plan.chunk,
             strict=False,
         )
-        return reports.replace_diverged(trained, self.weights, diverged)
+        return reports.replace_diverged(self._told(trained, len(clients)), self.weights, diverged)
+
+    def _told(self, trained: Iterable[Trained], count: int) -> Iterator[Trained]:
+        """The same chunks; `within` hears of each."""
+        done = 0
+        for clients, weights in trained:
+            yield clients, weights
+            done += len(clients)
+            self.within(done / count)
 
     def reports_of(self, weights: dict[str, Tensor], generator: torch.Generator) -> dict[str, Tensor]:
         """The reports of clients with these weights in this round.   weights: with a leading axis of clients."""
@@ -185,7 +196,7 @@ class LdpFlRun:
         measures = LayerMeasures(self.ranges, plan.epsilon if plan.private else math.inf) if plan.clips else None
         # One generator for all blocks: torch's keeps 32 bits of a seed, so two of thousands of seeds may coincide.
         noise = self.streams.torch("noise", number, 0, device=self.device)
-        for block in reports.blocks(trained, reports.block_size(self.dimensions)):
+        for block in reports.blocks(trained, reports.block_size(self.dimensions, self.device)):
             average.add(self.reports_of(block, noise))
             if measures is not None:
                 measures.add(block)
@@ -208,9 +219,11 @@ class LdpFlRun:
             self.ranges = self._rule.ranges(averages, noise)
 
 
-def _model_for(shape: tuple[int, int, int]) -> str:
+def network(plan: LdpFlSettings, shape: Sequence[int], classes: int) -> nn.Module:
+    """The plan's network, untrained.   shape: of an image, whose size decides if the plan leaves it open."""
     side = min(shape[1:])
-    return "digit-cnn" if side < 16 else "cnn" if side < 32 else "vgg"
+    by_size = "digit-cnn" if side < 16 else "cnn" if side < 32 else "vgg"
+    return models.build(by_size if plan.model == "auto" else plan.model, tuple(shape), classes)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from ldp_audit.training.pipeline import check_choice, check_flag, check_number, check_whole
+from ldp_audit.numerics import between, whole
+from ldp_audit.training.pipeline import check_choice, check_flag
 
 _LEAST = {"n": 1, "rounds": 1, "epochs": 1, "batch_size": 1}
 _CHOICES = {
@@ -79,9 +80,9 @@ class LdpFlSettings:
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
-            check_whole(name, getattr(self, name), least)
+            whole(getattr(self, name), name, least)
         if self.chunk is not None:
-            check_whole("chunk", self.chunk, 1)
+            whole(self.chunk, "chunk", 1)
         for name, accepted in _CHOICES.items():
             check_choice(name, getattr(self, name), accepted)
         for name in ("model", "strategy"):
@@ -93,14 +94,12 @@ class LdpFlSettings:
 
     def _check_numbers(self) -> None:
         for name in _POSITIVE:
-            check_number(name, getattr(self, name), "a finite number > 0", lambda value: 0 < value < math.inf)
-        check_number("fraction", self.fraction, "a number in (0, 1]", lambda value: 0 < value <= 1)
-        check_number("epsilon", self.epsilon, "a number >= 1e-12, or inf", lambda value: value >= _LEAST_EPSILON)
-        check_number("center", self.center, "a number in [-1e10, 1e10]", lambda value: abs(value) <= _LARGE)
+            between(getattr(self, name), name, "a finite number > 0", lambda value: 0 < value < math.inf)
+        between(self.fraction, "fraction", "a number in (0, 1]", lambda value: 0 < value <= 1)
+        between(self.epsilon, "epsilon", "a number >= 1e-12, or inf", lambda value: value >= _LEAST_EPSILON)
+        between(self.center, "center", "a number in [-1e10, 1e10]", lambda value: abs(value) <= _LARGE)
         for name in _RADII:
-            check_number(
-                name, getattr(self, name), "a number in [1e-10, 1e10]", lambda value: 1 / _LARGE <= value <= _LARGE
-            )
+            between(getattr(self, name), name, "a number in [1e-10, 1e10]", lambda value: 1 / _LARGE <= value <= _LARGE)
         if self.ranges == "fixed" and abs(self.center) > _MOST_RADII * self.radius:
             raise ValueError(
                 f"center must be within {_MOST_RADII:g} radii of 0, so that float32 does not round reports visibly, "

@@ -66,38 +66,6 @@ def write_cifar_100(folder: Path, count: int = 200) -> list[tuple[np.ndarray, np
     return written
 
 
-def python_2_pickle(entries: Mapping[bytes, Any]) -> bytes:
-    """A dict of strings, lists and byte tables as Python 2's cPickle writes it in protocol 2, memo and all."""
-    body = b"".join(_string(key) + _value(value) for key, value in entries.items())
-    return b"\x80\x02}q\x01(" + body + b"u."
-
-
-def write_cifar_10_python(folder: Path, count: int = 10) -> list[tuple[np.ndarray, np.ndarray]]:
-    written = []
-    for number, name in enumerate([*(f"data_batch_{n}" for n in range(1, 6)), "test_batch"]):
-        pixels, labels = cifar_pixels(count, number), np.arange(count) % 10
-        found = {
-            b"batch_label": b"a batch",
-            b"labels": labels.tolist(),
-            b"data": pixels,
-            b"filenames": [b"a.png"] * count,
-        }
-        (folder / name).write_bytes(python_2_pickle(found))
-        written.append((pixels, labels))
-    return written
-
-
-def write_cifar_100_python(folder: Path, count: int = 100) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The fine labels are returned."""
-    written = []
-    for number, name in enumerate(("train", "test")):
-        pixels, (fine, coarse) = cifar_pixels(count, number), fine_and_coarse(count)
-        found = {b"fine_labels": fine.tolist(), b"coarse_labels": coarse.tolist(), b"data": pixels}
-        (folder / name).write_bytes(python_2_pickle(found))
-        written.append((pixels, fine))
-    return written
-
-
 def leaf(writers: Mapping[str, int], seed: int = 0, first: int = 0) -> dict[str, Any]:
     """What a LEAF file says: writers and how many images each has, mostly white; labels go over all 62 classes."""
     draw = np.random.default_rng(seed)
@@ -111,34 +79,6 @@ def leaf(writers: Mapping[str, int], seed: int = 0, first: int = 0) -> dict[str,
 def write_leaf(path: Path, found: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found))
-
-
-def _value(value: Any) -> bytes:
-    if isinstance(value, bytes):
-        return _string(value)
-    if isinstance(value, list):
-        return b"]q\x02(" + b"".join(_string(v) if isinstance(v, bytes) else _whole(v) for v in value) + b"e"
-    rows, columns = value.shape
-    return (
-        b"cnumpy.core.multiarray\n_reconstruct\nq\x07cnumpy\nndarray\nq\x08K\x00\x85q\x09U\x01bq\x0a\x87q\x0bRq\x0c(K\x01"
-        + _whole(rows)
-        + _whole(columns)
-        + b"\x86q\x0dcnumpy\ndtype\nq\x0eU\x02u1q\x0fK\x00K\x01\x87q\x10Rq\x11(K\x03U\x01|q\x12NNNJ\xff\xff\xff\xff"
-        + b"J\xff\xff\xff\xffK\x00tq\x13b\x89"
-        + _string(value.tobytes())
-        + b"tq\x14b"
-    )
-
-
-def _string(value: bytes) -> bytes:
-    length = b"U" + bytes([len(value)]) if len(value) < 256 else b"T" + struct.pack("<i", len(value))
-    return length + value + b"r" + struct.pack("<i", 1000)
-
-
-def _whole(value: int) -> bytes:
-    if value < 256:
-        return b"K" + bytes([value])
-    return b"M" + struct.pack("<H", value) if value < 65536 else b"J" + struct.pack("<i", value)
 
 
 Write = Callable[[Path], object]
@@ -163,18 +103,6 @@ FORMATS: dict[str, tuple[str, str, Write, dict[str, object]]] = {
     "gzipped IDX": ("mnist", "train-images-idx3-ubyte.gz", _write_packed, {}),
     "CIFAR-10": ("cifar-10", "test_batch.bin", lambda folder: write_cifar_10(folder, 2), {"excerpt": True}),
     "CIFAR-100": ("cifar-100", "train.bin", lambda folder: write_cifar_100(folder, 2), {"excerpt": True}),
-    "pickled CIFAR-10": (
-        "cifar-10-python",
-        "test_batch",
-        lambda folder: write_cifar_10_python(folder, 1),
-        {"excerpt": True},
-    ),
-    "pickled CIFAR-100": (
-        "cifar-100-python",
-        "train",
-        lambda folder: write_cifar_100_python(folder, 1),
-        {"excerpt": True},
-    ),
     "LEAF": ("femnist", "all_data_0.json", _write_leaf, {"held_out": 0.5}),
 }
 """Of each: the data set, a file of it, what writes all files, and the loader's options; tests/fuzz damages the file."""

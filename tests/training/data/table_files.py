@@ -65,7 +65,6 @@ def _quoted(value: str) -> str:
 
 READERS = {
     "adult": ("adult.data", {"half": "train"}, f"{ADULT_RECORD}\n"),
-    "a9a": ("a9a", {"half": "train"}, "+1 2:1 6:1 17:0.5\n-1\n"),
     "bank": ("bank-full.csv", {}, f"{';'.join(bank.RECIPE.fields)}\n{BANK_RECORD}\n"),
     "kdd99": ("kddcup.data_10_percent", {"records": None}, f"{KDD99_RECORD}\n"),
 }

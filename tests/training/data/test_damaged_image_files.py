@@ -11,10 +11,7 @@ from ldp_audit.training.data import DATASETS, load
 from tests.together import together
 from tests.training.data.image_files import (
     FORMATS,
-    cifar_pixels,
     leaf,
-    python_2_pickle,
-    write_cifar_10_python,
     write_leaf,
 )
 
@@ -45,22 +42,6 @@ def test_json_strings_never_become_wide_arrays(tmp_path: Path) -> None:
         load("femnist", tmp_path)
 
 
-def test_a_pickle_that_refers_to_itself_is_refused_quickly(tmp_path: Path) -> None:
-    """A list in itself, and lists doubled 64 times: would catch messages and comparisons that walk through them."""
-    write_cifar_10_python(tmp_path, 1)
-    whole = python_2_pickle({b"data": cifar_pixels(1, 0), b"labels": [0]})
-    own = whole.replace(b"]q\x02(K\x00e", b"]q\x02(h\x02e")
-    assert own != whole
-    doubled = b"".join(b"U\x06labels](h%ch%ceq%cs" % (n - 1, n - 1, n) for n in range(21, 85))
-    first = b"U\x06labels](K\x00K\x00eq%cs" % 20
-    for data in (own, whole[:-1] + first + doubled + b"."):
-        (tmp_path / "test_batch").write_bytes(data)
-        with pytest.raises(
-            ValueError, match="test_batch must have a list of 1 whole numbers as 'labels', found a list"
-        ):
-            load("cifar-10-python", tmp_path, excerpt=True)
-
-
 def test_a_folder_in_place_of_a_file_is_not_a_file(tmp_path: Path) -> None:
     (tmp_path / "train-images-idx3-ubyte").mkdir()
     with pytest.raises(ValueError, match=r"expected one of train-images.*found train-images-idx3-ubyte/$"):
@@ -74,7 +55,7 @@ def test_a_json_number_of_many_digits_is_refused(tmp_path: Path) -> None:
         load("femnist", tmp_path)
 
 
-@together("name", ["cifar-10", "cifar-100", "cifar-10-python", "cifar-100-python", "cifar-10-100"])
+@together("name", ["cifar-10", "cifar-100", "cifar-10-100"])
 def test_an_excerpt_is_asked_for_by_true_or_false(tmp_path: Path, name: str) -> None:
     """A command line hands over texts: would catch excerpt=no that accepts excerpts."""
     with pytest.raises(ValueError, match="excerpt must be true or false, got 'no'"):

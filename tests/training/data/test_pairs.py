@@ -14,21 +14,15 @@ from tests.together import together
 from tests.training.data.image_files import (
     leaf,
     write_cifar_10,
-    write_cifar_10_python,
     write_cifar_100,
-    write_cifar_100_python,
     write_leaf,
     write_mnist,
 )
 
 
-def _cifar(folder: Path, version: str) -> None:
+def _cifar(folder: Path) -> None:
     """Both sets, in the folders that their archives unpack to."""
-    if version == "binary":
-        writers = {"cifar-10-batches-bin": write_cifar_10, "cifar-100-binary": write_cifar_100}
-    else:
-        writers = {"cifar-10-batches-py": write_cifar_10_python, "cifar-100-python": write_cifar_100_python}
-    for place, write in writers.items():
+    for place, write in {"cifar-10-batches-bin": write_cifar_10, "cifar-100-binary": write_cifar_100}.items():
         (folder / place).mkdir()
         write(folder / place)
 
@@ -73,22 +67,21 @@ def test_writers_can_be_limited_and_the_case_is_checked(tmp_path: Path) -> None:
         load("mnist-femnist", tmp_path, case="upper")
 
 
-@pytest.mark.parametrize("version", ["binary", "python"])
-def test_cifar_10_with_six_subclasses(tmp_path: Path, version: str) -> None:
-    _cifar(tmp_path, version)
-    found = load("cifar-10-100", tmp_path, version=version, excerpt=True)
+def test_cifar_10_with_six_subclasses(tmp_path: Path) -> None:
+    _cifar(tmp_path)
+    found = load("cifar-10-100", tmp_path, excerpt=True)
     private = found.train_y[found.train_y >= 10]
     assert [FINE_CLASSES[fine] for fine in SUBCLASSES] == ["apple", "baby", "chair", "porcupine", "sea", "sunflower"]
     assert found.classes == 16
     assert set(private) == set(range(10, 16))
-    whole = load("cifar-100" if version == "binary" else "cifar-100-python", tmp_path, excerpt=True)
+    whole = load("cifar-100", tmp_path, excerpt=True)
     for place, fine in enumerate(SUBCLASSES):
         np.testing.assert_array_equal(found.train_x[found.train_y == 10 + place], whole.train_x[whole.train_y == fine])
 
 
 def test_cifar_10_with_six_superclasses_names_the_subclass_of_each_image(tmp_path: Path) -> None:
     """Would catch superclasses by fine label, and subclasses in the order of the superclasses."""
-    _cifar(tmp_path, "binary")
+    _cifar(tmp_path)
     found = load("cifar-10-100-coarse", tmp_path, excerpt=True)
     assert found.classes == 16
     assert found.writers is not None
@@ -98,5 +91,3 @@ def test_cifar_10_with_six_superclasses_names_the_subclass_of_each_image(tmp_pat
     assert [len(set(found.writers[found.train_y == 10 + coarse])) for coarse in range(6)] == [5] * 6
     assert COARSE_CLASSES[5] == "household_electrical_devices"
     assert len(found.test_y) == 20 + 60
-    with pytest.raises(ValueError, match="version must be one of binary, python, got 'matlab'"):
-        load("cifar-10-100", tmp_path, version="matlab")

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ldp_audit.training.data import DATASETS, adult, bank, kdd99, surveys
+from ldp_audit.training.data import DATASETS, adult, bank, kdd99
 from ldp_audit.training.data import recipe as module
 from ldp_audit.training.data.recipe import LeftOut, OneHot, Recipe, Scaled, Target
 from tests.together import together
 
-RECIPES = [adult.RECIPE, bank.RECIPE, bank.WITHOUT_DURATION, kdd99.RECIPE, surveys.FAIR, surveys.RANDHIE]
+RECIPES = [adult.RECIPE, bank.RECIPE, bank.WITHOUT_DURATION, kdd99.RECIPE]
 DOCS = Path(__file__).parents[3] / "docs" / "data-tables.md"
 SMALL = Recipe(
     "small",

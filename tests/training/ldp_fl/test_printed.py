@@ -32,7 +32,7 @@ def results(name: str, preset: str, **changed: Any) -> dict[str, Any]:
     return {"data": {"name": name}, "runs": runs}
 
 
-@together(("name", "data"), [("mnist", "mnist"), ("fashion-mnist", "fmnist"), ("cifar-10-python", "cifar-10")])
+@together(("name", "data"), [("mnist", "mnist"), ("fashion-mnist", "fmnist"), ("cifar-10", "cifar-10")])
 def test_every_cell_stands_beside_its_own_point(name: str, data: str) -> None:
     rows = [row for row in beside_the_paper(results(name, f"table-1-{data}")) if row.place == "Table 1"]
     assert len(rows) == 4

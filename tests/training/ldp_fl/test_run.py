@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ def test_without_noise_a_round_is_federated_averaging() -> None:
     expected = {name: torch.zeros_like(weight) for name, weight in start.items()}
     for client in chosen:
         leaves = {name: weight.clone().requires_grad_() for name, weight in start.items()}
-        x, y = one.clients.x[client], one.clients.y[client]
+        x, y = one.clients.client(client)
         cross_entropy(torch.func.functional_call(one.model, leaves, (x,)), y).backward()
         for name, leaf in leaves.items():
             assert leaf.grad is not None
@@ -147,7 +148,8 @@ def test_one_client_that_diverges_changes_its_own_report_alone(chunk: int) -> No
     """A client whose data decide, without noise, what all others send: no epsilon of its report covers that."""
     settings: dict[str, Any] = {"perturb": False, "ranges": "fixed", "radius": 9.0, "rounds": 1, "chunk": chunk}
     usual, broken = run(**settings), run(**settings)
-    broken.clients.x[2] = math.inf
+    broken.clients = replace(broken.clients, x=broken.clients.x.clone())
+    broken.clients.x[broken.clients.index[2]] = math.inf
     received, (_, trained) = dict(usual.weights), next(iter(usual.trained(1, torch.tensor([2]), [])))
     assert "diverged" not in usual.advance(1)
     assert broken.advance(1)["diverged"] == [2]

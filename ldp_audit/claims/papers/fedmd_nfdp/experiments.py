@@ -168,6 +168,7 @@ def accuracies() -> Claim:
         name="accuracies and convergence",
         place="Abstract, Tables 2 to 4, Fig. 2 to 4",
         says="The accuracies, and that all parties converge within 20 rounds.",
+        experiments=("fedmd-nfdp-digits",),
     )
 
 

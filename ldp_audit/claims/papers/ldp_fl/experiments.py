@@ -84,6 +84,7 @@ def adaptive_gain_is_largest_on_cifar() -> Claim:
                 for eps in (5, 10)
             ),
         ),
+        experiments=("ldp-fl-table-1-mnist", "ldp-fl-table-1-fmnist"),
     )
 
 
@@ -122,6 +123,13 @@ def accuracies() -> Claim:
         name="reported accuracies",
         place="Abstract, Fig. 3 to 5, Table 1",
         says="The accuracies: 96.24% (MNIST, epsilon = 1), 86.26% (FMNIST, 4), 61.46% (CIFAR-10, 10), and the figures' curves.",
+        experiments=(
+            "ldp-fl-mnist",
+            "ldp-fl-fmnist",
+            "ldp-fl-fmnist-wide",
+            "ldp-fl-table-1-mnist",
+            "ldp-fl-table-1-fmnist",
+        ),
     )
 
 

@@ -1,0 +1,236 @@
+"""What the records say of a paper's accuracies: statistical verdicts, apart from those of the proofs.
+
+    REPRODUCED      a figure: the mean over the repeats is within the experiment's margin of the paper's figure, by two
+                    one-sided t tests; a comparison of methods: the paired one-sided t test finds the paper's direction
+    NOT REPRODUCED  a figure: the mean is outside the margin; a comparison: the test finds the opposite direction
+    WITHIN NOISE    neither is shown at the stated error rate: the repeats do not tell
+    NOT TESTED      a single run, or other data than the paper's
+
+The first two are false with probability at most the error rate each, if repeats are normally distributed around what
+the settings give; for repeats of a cross-validation, given the data set.
+
+FedSel's solutions are compared at learning rates that were chosen on repeats of the cross-validation which are not
+reported: one rate for all solutions, the best for their mean accuracy; the rate most favourable to the selections, by
+the mean of FedSel less flat PM; and each solution at its own best rate.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ldp_audit.accounting.protocols.protocol_report import interval, number
+from ldp_audit.training.fedsel.solution import SELECTIONS
+from ldp_audit.training.findings import within
+from ldp_audit.training.pipeline import comparing_of, findings_of, judge, plan_class
+from ldp_audit.training.reproduction.record import Experiment, experiment_named, recorded
+from ldp_audit.training.results import Row, runs_at, words
+
+ERROR_RATE = 0.01
+"""Of a figure's REPRODUCED, and of its NOT REPRODUCED."""
+
+WORDS = {
+    "seen": "REPRODUCED",
+    "opposite": "NOT REPRODUCED",
+    "not seen": "WITHIN NOISE",
+    "not tested": "NOT TESTED",
+}
+_MOST_LINES = 4
+"""Figures of one table that a claim's page lists; more are counted by verdict."""
+
+Results = Mapping[str, Any]
+Rates = dict[tuple[str, str], float]
+"""Learning rates by (model, solution)."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A published figure beside the repeats'.   low, high: the test's interval, None for too few repeats."""
+
+    row: Row
+    verdict: str
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A paper's comparison of methods.   numbers: as of `findings.Finding`."""
+
+    says: str
+    place: str
+    verdict: str
+    error_rate: float
+    numbers: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read an experiment's results.
+
+    name: of the choice of the learning rates, "" if there is none.   rates: those that were chosen.
+    """
+
+    name: str
+    rates: Rates
+    figures: tuple[Figure, ...]
+    comparisons: tuple[Comparison, ...]
+
+
+def judged(experiment: Experiment, results: Results) -> list[Reading]:
+    """The verdicts on the figures and comparisons for which the results have the runs."""
+    return [_reading(experiment, *one) for one in _readings(experiment, results)]
+
+
+def evidence(name: str) -> list[str]:
+    """What an experiment's record says, for the pages of claims."""
+    experiment, results = experiment_named(name), recorded(name)
+    if results is None:
+        return [f"{experiment.says}: not run yet."]
+    return summary(experiment, results, judged(experiment, results))
+
+
+def summary(experiment: Experiment, results: Results, readings: Sequence[Reading]) -> list[str]:
+    """The verdicts in sentences, and the spends if they are few; figures of a long table are counted."""
+    lines = []
+    for reading in readings:
+        head = f"{experiment.says}{', ' + reading.name if reading.name else ''}"
+        told = [_figure_words(one, experiment) for one in reading.figures]
+        if len(told) > _MOST_LINES:
+            count = Counter(one.verdict for one in reading.figures)
+            verdicts = ", ".join(f"{number} {verdict}" for verdict, number in count.items())
+            told = [f"of {len(told)} figures {verdicts} ({experiment.margin_words})."]
+        told += [f"{one.verdict}: {one.says.rstrip('.')} ({one.place})." for one in reading.comparisons]
+        lines += [f"{head}: {one}" for one in told]
+    spent = list(spends(experiment, results))
+    if len(spent) <= _MOST_LINES:
+        lines += [
+            f"{experiment.says}, spend of a run with {what}: epsilon {by_name} by name"
+            f"{f', {shuffled} shuffled' if shuffled else ''}; the paper's: {paper}."
+            for what, by_name, shuffled, _, paper in spent
+        ]
+    return lines
+
+
+def spends(experiment: Experiment, results: Results) -> Iterator[tuple[str, str, str, str, str]]:
+    """Settings with one spend, and their epsilon by name, shuffled, pure, and the paper's."""
+    groups: dict[tuple[str, str, str, str], list[dict[str, Any]]] = {}
+    for one in results["spend"]:
+        everything, claimed = one["everything"], one["claimed"]
+        paper = "no number" if claimed is None or claimed["epsilon"] is None else number(float(claimed["epsilon"]))
+        pure = number(float(everything["pure"]))
+        cells = (_ends(everything["by_name"]), _ends(everything["shuffled"]), pure, paper)
+        groups.setdefault(cells, []).append(experiment.told(runs_at(results, one)[0]))
+    for cells, settings in groups.items():
+        common = {name: value for name, value in settings[0].items() if all(one[name] == value for one in settings)}
+        yield words(common), *cells
+
+
+def _ends(ends: Sequence[Any] | None) -> str:
+    return "" if ends is None else interval((float(ends[0]), float(ends[1])))
+
+
+def _figure_words(figure: Figure, experiment: Experiment) -> str:
+    row, unit = figure.row, " points" if figure.row.unit == "points" else "%"
+    printed, here = (value if row.unit == "points" else 100 * value for value in (row.printed, row.measured))
+    test = f"mean of {len(row.values)} repeats, {experiment.margin_words}"
+    return f"{figure.verdict}: {row.what}, printed {printed:.2f}{unit}, here {here:.2f}{unit} ({row.other or test})."
+
+
+def _reading(experiment: Experiment, name: str, rates: Rates, results: Results) -> Reading:
+    plan = plan_class(experiment.pipeline)
+    rows = comparing_of(plan)(results)
+    found = judge(findings_of(plan), results)
+    comparisons = [Comparison(one.says, one.place, WORDS[one.verdict], one.error_rate, one.numbers) for one in found]
+    return Reading(name, rates, tuple(_figure(row, experiment.margin) for row in rows), tuple(comparisons))
+
+
+def _figure(row: Row, margin: float) -> Figure:
+    differences = [value - row.printed for value in row.values]
+    verdict, numbers = within(differences, margin / (1 if row.unit == "points" else 100), ERROR_RATE)
+    if numbers["low"] is None:
+        return Figure(row, WORDS["not tested" if row.other else verdict], None, None)
+    low, high = (row.printed + numbers[end] for end in ("low", "high"))
+    return Figure(row, WORDS["not tested" if row.other else verdict], low, high)
+
+
+def _readings(experiment: Experiment, results: Results) -> Iterator[tuple[str, Rates, Results]]:
+    if not experiment.choosing:
+        yield "", {}, results
+        return
+    scores = choosing_scores(results, experiment.choosing)
+    for name, chosen in _CHOICES.items():
+        rates = {key: rate for part in _by_model(scores).values() for key, rate in chosen(part).items()}
+        yield name, rates, {**results, "runs": list(_reported(results, rates, experiment.choosing))}
+
+
+def choosing_scores(results: Results, choosing: int) -> dict[tuple[str, str, float], float]:
+    """Mean accuracy over the choosing repeats by (model, solution, learning rate).
+
+    Learning rates at which some solution was not run are left out.
+    """
+    found: dict[tuple[str, str, float], float] = {}
+    for run in results["runs"]:
+        settings = run["settings"]
+        accuracies = run["rounds"][-1]["accuracies"][: choosing * settings["folds"]]
+        found[settings["model"], settings["solution"], settings["learning_rate"]] = statistics.fmean(accuracies)
+    solutions = {(model, solution) for model, solution, _ in found}
+    whole = {rate for _, _, rate in found if all((*one, rate) in found for one in solutions)}
+    return {key: score for key, score in found.items() if key[-1] in whole}
+
+
+Scores = dict[tuple[str, str, float], float]
+
+
+def _by_model(scores: Scores) -> dict[str, Scores]:
+    models = dict.fromkeys(model for model, _, _ in scores)
+    return {model: {key: score for key, score in scores.items() if key[0] == model} for model in models}
+
+
+def _shared(value: Callable[[Mapping[str, float]], float]) -> Callable[[Scores], Rates]:
+    """One rate for all solutions of a model: the one whose accuracies by solution have the largest value."""
+
+    def chosen(scores: Scores) -> Rates:
+        by_rate: dict[float, dict[str, float]] = {}
+        for (_, solution, rate), score in scores.items():
+            by_rate.setdefault(rate, {})[solution] = score
+        best = max(by_rate, key=lambda rate: value(by_rate[rate]))
+        return {(model, solution): best for model, solution, _ in scores}
+
+    return chosen
+
+
+def _advantage(accuracies: Mapping[str, float]) -> float:
+    """FedSel less flat PM, the mean over the selections."""
+    return statistics.fmean(accuracies[f"{one}-PM"] for one in SELECTIONS) - accuracies["PM"]
+
+
+def _own(scores: Scores) -> Rates:
+    best: dict[tuple[str, str], tuple[float, float]] = {}
+    for (model, solution, rate), score in scores.items():
+        best[model, solution] = max(best.get((model, solution), (-math.inf, 0.0)), (score, rate))
+    return {key: rate for key, (_, rate) in best.items()}
+
+
+_CHOICES: dict[str, Callable[[Scores], Rates]] = {
+    "one learning rate, the best for the mean of all": _shared(
+        lambda accuracies: statistics.fmean(accuracies.values())
+    ),
+    "one learning rate, the most favourable to selection": _shared(_advantage),
+    "each method at its own best learning rate": _own,
+}
+
+
+def _reported(results: Results, rates: Rates, choosing: int) -> Iterator[dict[str, Any]]:
+    """The runs at the chosen rates, without the repeats that chose them."""
+    for run in results["runs"]:
+        settings, last = run["settings"], run["rounds"][-1]
+        if rates.get((settings["model"], settings["solution"])) == settings["learning_rate"]:
+            kept = last["accuracies"][choosing * settings["folds"] :]
+            now = {**settings, "learning_rate": "chosen", "repeats": settings["repeats"] - choosing}
+            rounds = [*run["rounds"][:-1], {**last, "accuracy": statistics.fmean(kept), "accuracies": kept}]
+            yield {**run, "settings": now, "rounds": rounds}

@@ -1,0 +1,200 @@
+"""docs/reproduction.md: the papers' figures beside those of the records.
+
+`python -m ldp_audit.training.reproduction page` prints it from the records alone; a test holds the file to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ldp_audit.training.reproduction.judgement import (
+    ERROR_RATE,
+    Comparison,
+    Figure,
+    Reading,
+    choosing_scores,
+    judged,
+    spends,
+    summary,
+)
+from ldp_audit.training.reproduction.record import Experiment, experiments, recorded
+from ldp_audit.training.results import Row, runs_at, words
+
+_OPENING = f"""# The papers' numbers, on the papers' data
+
+This page is generated: `python -m ldp_audit.training.reproduction page` prints it from the records in
+`ldp_audit/training/reproduction/records`, and `make reproduce` makes the records: it says how much is left of the
+experiments below, runs that, and goes on where it was stopped. `make data` fetches MNIST, Fashion-MNIST and ADULT.
+EMNIST, FEMNIST, CIFAR-10, BANK and KDD99 could not be had from software packages; [training.md](training.md) has the
+presets for whoever has the files.
+
+The verdicts are statistical, and apart from the formal ones of `ldp-audit check`, which proves or refutes: accuracies
+stay UNDECIDED there.
+
+* **REPRODUCED**: of a figure, two one-sided t tests over the repeats place the mean within the margin of the paper's
+  figure; of a comparison of methods, the paired one-sided t test finds the paper's direction.
+* **NOT REPRODUCED**: the mean lies outside the margin, or the test finds the opposite direction.
+* **WITHIN NOISE**: neither is shown; the repeats do not tell.
+* **NOT TESTED**: a single run, or other data than the paper's.
+
+The first two are false with probability at most {ERROR_RATE:g} each for a figure, and at most the stated error rate for
+a comparison (which its parts share), not corrected for the number of rows. Margins, and the rules by which learning
+rates are chosen, were fixed before the results of these runs were known, though not before single runs of similar
+settings. A paper's figure is taken as exact: none comes with an error or a number of repeats. Intervals of figures are
+those of the tests, {100 * (1 - 2 * ERROR_RATE):g}% by Student's t over the repeats. For repeats of a cross-validation
+they are about the data set, not about a population. The bounds of a comparison's differences are one-sided, at its
+error rate divided by the number of its parts.
+
+Epsilon is that of the very run: exact, at delta = 1e-5, by name (who sent what is known) and shuffled, with certified
+bounds. Hours are those of one core that other programs shared.
+"""
+
+
+def page() -> str:
+    """The page."""
+    found = [(one, recorded(one.name)) for one in experiments()]
+    run = [(one, results, judged(one, results)) for one, results in found if results is not None]
+    parts = [
+        _OPENING,
+        "## In short\n",
+        *(f"* {line}" for one, results, readings in run for line in summary(one, results, readings)),
+    ]
+    for one, results, readings in run:
+        parts += ["", *_chapter(one, results, readings)]
+    left = [_left(one, results) for one, results in found]
+    parts += ["\n## Not run\n", *([line for line in left if line] or ["Nothing is left."])]
+    return "\n".join(parts) + "\n"
+
+
+def _judgements(one: Experiment, readings: Sequence[Reading]) -> Iterator[str]:
+    """Figures and comparisons, with a verdict for each reading."""
+    names = [reading.name or "here" for reading in readings]
+    rows = [
+        [same[0].row.what, _value(same[0].row.printed, same[0].row), *map(_figure_cell, same)]
+        for same in zip(*(reading.figures for reading in readings), strict=True)
+    ]
+    if rows:
+        repeats = len(readings[0].figures[0].row.values)
+        yield _table([f"{repeats} repeats; {one.margin_words}", "paper", *names], iter(rows))
+        yield ""
+    compared = [row for same in zip(*(one.comparisons for one in readings), strict=True) for row in _compared(same)]
+    if compared:
+        yield _table(["comparison, differences in points", *names], iter(compared))
+        yield ""
+
+
+def _compared(same: Sequence[Comparison]) -> Iterator[list[str]]:
+    """The verdict of each reading on one comparison, and its tested differences."""
+    says = same[0].says.rstrip(".")
+    yield [f"{says} ({same[0].place}; error rate {same[0].error_rate:g})", *(f"**{one.verdict}**" for one in same)]
+    parts = [dict(_differences(one.numbers)) for one in same]
+    yield from ([name or "difference", *(_difference(one[name]) for one in parts)] for name in parts[0])
+
+
+def _value(value: float, row: Row) -> str:
+    return f"{value:.2f} points" if row.unit == "points" else f"{100 * value:.2f}%"
+
+
+def _figure_cell(one: Figure) -> str:
+    scale = 1 if one.row.unit == "points" else 100
+    ends = "" if one.low is None or one.high is None else f" [{scale * one.low:.2f}, {scale * one.high:.2f}]"
+    return f"{_value(one.row.measured, one.row)}{ends}: **{one.verdict}**{' (other data)' if one.row.other else ''}"
+
+
+def _differences(numbers: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every tested difference among a finding's numbers."""
+    if "pairs" in numbers:
+        yield name, numbers
+    else:
+        for key, part in numbers.items():
+            if isinstance(part, Mapping):
+                yield from _differences(part, key)
+
+
+def _difference(part: Mapping[str, Any]) -> str:
+    mean, low, high = (None if part[end] is None else f"{100 * part[end]:+.2f}" for end in ("mean", "low", "high"))
+    ends = "" if low is None else f" [{low}, {high}]"
+    verdict = f" ({part['verdict']})" if part.get("verdict") == "nothing learnt" else ""
+    return f"{mean}{ends}{verdict}"
+
+
+def _chapter(one: Experiment, results: Mapping[str, Any], readings: Sequence[Reading]) -> Iterator[str]:
+    runs, tool, data = results["runs"], results["tool"], results["data"]
+    hours = sum(run["seconds"] for run in runs) / 3600
+    sizes = ", ".join(f"{name} {data[name]}" for name in ("train", "test", "records", "columns") if name in data)
+    yield f"\n## {one.says}\n"
+    yield f"```\n{one.command()}\n```\n"
+    yield (
+        f"{len(runs)} runs, root seed {results['seed']}, {hours:.1f} hours in all; data {data['name']} ({sizes}); "
+        f"{results['device']['name']}, torch {results['device']['torch']}, {tool['name']} {tool['version']}.\n"
+    )
+    yield "What differs from the paper, or is not said there:\n"
+    yield from (f"* {sentence}" for sentence in one.differs)
+    yield ""
+    yield from _judgements(one, readings)
+    if one.choosing:
+        yield from _rates(one, results, readings)
+    else:
+        yield _table(*_accuracies(one, results))
+        yield ""
+    if results["spend"]:
+        head = ["spend of the run", "epsilon by name", "shuffled", "pure", "the paper's epsilon"]
+        yield _table(head, iter([list(row) for row in spends(one, results)]))
+
+
+def _accuracies(one: Experiment, results: Mapping[str, Any]) -> tuple[list[str], Iterator[list[str]]]:
+    """Mean accuracy over the repeats after some of the rounds, and each repeat's after the last."""
+    last = max(len(run["rounds"]) for run in results["runs"])
+    rounds = sorted({1, *range(5, last, 5), last})
+    rows = []
+    for point in results["points"]:
+        runs = runs_at(results, point)
+        means = [sum(run["rounds"][at - 1]["accuracy"] for run in runs) / len(runs) for at in rounds]
+        each = ", ".join(f"{100 * run['rounds'][-1]['accuracy']:.2f}" for run in runs)
+        seeds = ", ".join(str(run["seed"]) for run in runs)
+        rows.append([words(one.told(runs[0])), *(f"{100 * mean:.2f}" for mean in means), each, seeds])
+    return ["accuracy, %", *(f"round {at}" for at in rounds), "each repeat", "seeds"], iter(rows)
+
+
+def _rates(one: Experiment, results: Mapping[str, Any], readings: Sequence[Reading]) -> Iterator[str]:
+    """Accuracy of each solution at each learning rate on the choosing repeats, and the choices."""
+    scores = choosing_scores(results, one.choosing)
+    rates = sorted({rate for _, _, rate in scores})
+    folds, positive = results["settings"]["folds"], results["data"]["positive"]
+    yield (
+        f"Mean accuracy, %, on the first {one.choosing} of {one.repeats} repeats of the {folds}-fold cross-validation, "
+        f"which choose the learning rates; the other {one.repeats - one.choosing}, with other shuffles of the records "
+        f"and other noise, are reported. A constant answer has {100 * max(positive, 1 - positive):.2f}%.\n"
+    )
+    rows = [
+        [model, solution, *(f"{100 * scores[model, solution, rate]:.2f}" for rate in rates)]
+        for model, solution in dict.fromkeys((model, solution) for model, solution, _ in scores)
+    ]
+    yield _table(["model", "solution", *(f"rate {rate:g}" for rate in rates)], iter(rows))
+    yield ""
+    for reading in readings:
+        models = dict.fromkeys(model for model, _ in reading.rates)
+        for model in models:
+            chosen = {solution: rate for (of, solution), rate in reading.rates.items() if of == model}
+            shared = len(set(chosen.values())) == 1
+            told = f"{next(iter(chosen.values())):g}" if shared else ", ".join(f"{k} {v:g}" for k, v in chosen.items())
+            ends = [name for name, rate in chosen.items() if rate in (rates[0], rates[-1])]
+            edge = f" (at an end of the sweep: {'all' if shared else ', '.join(ends)})" if ends else ""
+            yield f"* {model}, {reading.name}: {told}{edge}."
+    yield ""
+
+
+def _left(one: Experiment, results: Mapping[str, Any] | None) -> str:
+    """A line for an experiment with points that have no record; "" for a complete one."""
+    asked = sum(len(sweep.combinations()) for sweep in one.sweeps())
+    done = 0 if results is None else len(results["points"])
+    if done >= asked:
+        return ""
+    so_far = "none of its" if not done else f"{done} of its"
+    return f"* {one.says}: {so_far} {asked} settings {'are' if done else 'is'} run.\n\n```\n{one.command()}\n```\n"
+
+
+def _table(head: Sequence[str], rows: Iterator[list[str]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])

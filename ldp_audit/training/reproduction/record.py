@@ -1,0 +1,153 @@
+"""The papers' experiments at full size, and the record of each that was run.
+
+`experiments.toml` lists the experiments. A record, `records/NAME.json`, holds the results of `ldp-audit train` without
+what was measured beside accuracy and spend: for each run its settings, its seed, its accuracy after every round and its
+seconds; for each point its exact spend; the data, the device and the versions. Only points all of whose runs are
+finished are recorded.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from ldp_audit.training.pipeline import plan_class, sweeps_of
+from ldp_audit.training.results import points_of, varied_fields
+from ldp_audit.training.sweep import Sweep
+
+_HERE = files("ldp_audit.training.reproduction")
+RECORDS = _HERE / "records"
+_DIGITS = 6
+"""Decimals of a recorded accuracy; test sets have at most 48,842 records."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment of a paper.
+
+    name: of its record.   says: what it repeats.   pipeline, preset, set, vary, repeats: see `sweeps_of`.
+    data: a data set that `ldp-audit data` fetches.   margin: points by which a figure may differ and still be the same.
+    differs: what is not as in the paper, in sentences.
+    choosing: the number of repeats of a cross-validation that choose the learning rates; the others are reported.
+    """
+
+    name: str
+    says: str
+    pipeline: str
+    preset: str
+    data: str
+    repeats: int
+    margin: float
+    differs: Sequence[str]
+    choosing: int = 0
+    set: Mapping[str, Any] = field(default_factory=dict)
+    vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    def sweeps(self) -> list[Sweep]:
+        """Its sweeps."""
+        varied = {name: tuple(values) for name, values in self.vary.items()}
+        return sweeps_of(plan_class(self.pipeline), self.preset, self.set, varied, self.repeats)
+
+    def told(self, run: Mapping[str, Any]) -> dict[str, Any]:
+        """A run's settings by which the experiment's points differ, and those that it sets itself."""
+        varied = {name for sweep in self.sweeps() for name in sweep.varied}
+        return {name: value for name, value in run["settings"].items() if name in varied or name in self.set}
+
+    @property
+    def margin_words(self) -> str:
+        """The margin in words."""
+        return f"margin {self.margin:g} point{'' if self.margin == 1 else 's'}"
+
+    def command(self) -> str:
+        """The command line that runs it alone."""
+        words = ["ldp-audit train", self.pipeline, "--preset", self.preset, "--data", self.data]
+        words += ["--folder", f"data/{self.data}"]
+        words += [f"--set {name}={value:g}" for name, value in self.set.items()]
+        words += [f"--sweep {name}={','.join(f'{value:g}' for value in values)}" for name, values in self.vary.items()]
+        return " ".join([*words, "--repeats", str(self.repeats), "--out", self.name])
+
+
+@cache
+def experiments() -> tuple[Experiment, ...]:
+    """All experiments, in the order in which they are run."""
+    text = (_HERE / "experiments.toml").read_text(encoding="utf-8")
+    return tuple(Experiment(**table) for table in tomllib.loads(text)["experiment"])
+
+
+def experiment_named(name: str) -> Experiment:
+    """The experiment with this name. Raises ValueError, listing all, for an unknown one."""
+    known = {one.name: one for one in experiments()}
+    if name not in known:
+        raise ValueError(f"experiment must be one of {', '.join(known)}, got {name!r}")
+    return known[name]
+
+
+def written(record: Mapping[str, Any]) -> str:
+    """A record as text, with a line for each run and each spend."""
+    lists = {name: record[name] for name in ("runs", "spend")}
+    text = json.dumps({**record, **{name: [] for name in lists}}, indent=1, allow_nan=False)
+    for name, items in lists.items():
+        lines = ",\n".join(json.dumps(item, allow_nan=False) for item in items)
+        text = text.replace(f'"{name}": []', f'"{name}": [\n{lines}\n ]')
+    return text + "\n"
+
+
+def condensed(results: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of an experiment's results."""
+    runs = results["runs"]
+    varied = varied_fields(runs)
+    return {
+        **{name: results[name] for name in ("schema_version", "tool", "pipeline", "seed", "data")},
+        "device": runs[0]["device"],
+        "settings": {name: value for name, value in runs[0]["settings"].items() if name not in varied},
+        "runs": [_condensed_run(run, varied) for run in runs],
+        "spend": [
+            {name: one[name] for name in ("settings", "delta", "claimed", "everything")}
+            | {"adjacency": one["protocol"]["adjacency"]}
+            for one in results["spend"]
+        ],
+    }
+
+
+def _condensed_run(run: Mapping[str, Any], varied: Sequence[str]) -> dict[str, Any]:
+    last = run["rounds"][-1]
+    found: dict[str, Any] = {
+        "settings": {name: run["settings"][name] for name in varied},
+        "seed": run["seed"],
+        "seconds": round(run["seconds"], 1),
+        "rounds": [round(one["accuracy"], _DIGITS) for one in run["rounds"]],
+    }
+    if "accuracies" in last:
+        found["accuracies"] = [round(one, _DIGITS) for one in last["accuracies"]]
+    if "layers" in last:
+        found["layers"] = list(last["layers"])
+    return found
+
+
+def expanded(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record in the form of results, as far as a pipeline's findings and published figures need it."""
+    runs = [
+        {
+            "settings": {**record["settings"], **run["settings"]},
+            "seed": run["seed"],
+            "seconds": run["seconds"],
+            "device": record["device"],
+            "rounds": [{"round": number, "accuracy": one} for number, one in enumerate(run["rounds"], start=1)],
+        }
+        for run in record["runs"]
+    ]
+    for run, short in zip(runs, record["runs"], strict=True):
+        run["rounds"][-1] |= {name: short[name] for name in ("accuracies", "layers") if name in short}
+    return {**record, "runs": runs, "points": points_of(runs)}
+
+
+@cache
+def recorded(name: str) -> dict[str, Any] | None:
+    """An experiment's record in the form of results; None if it was not run."""
+    file = RECORDS / f"{name}.json"
+    return expanded(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None

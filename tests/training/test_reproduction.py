@@ -1,0 +1,180 @@
+"""The papers' experiments: their list, their records, the statistical verdicts, and the page that is made of these."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ldp_audit.training.data.packages import PACKAGES
+from ldp_audit.training.experiment import run_experiment
+from ldp_audit.training.fedsel.plan import FedSel
+from ldp_audit.training.pipeline import comparing_of, findings_of, judge, plan_class
+from ldp_audit.training.reproduction import __main__ as program
+from ldp_audit.training.reproduction.judgement import judged, summary
+from ldp_audit.training.reproduction.page import page
+from ldp_audit.training.reproduction.record import Experiment, condensed, expanded, experiment_named, experiments
+from ldp_audit.training.sweep import Sweep, jobs_of
+from tests.together import together
+from tests.training.data.image_files import write_mnist
+from tests.training.toy import points
+
+MNIST, ADULT = experiment_named("ldp-fl-mnist"), experiment_named("fedsel-adult")
+TINY = Experiment(
+    "tiny", "Tiny", "ldp-fl", "mnist", "mnist", 2, 2.0, ["Everything."], set={"n": 2, "epochs": 1, "rounds": 2}
+)
+TOY = "tests.training.toy:Toy"
+
+
+def made(one: Experiment, accuracies: Mapping[float, tuple[float, ...]], **data: Any) -> dict[str, Any]:
+    """Results of an experiment of LDP-FL's with these accuracies by epsilon, one a repeat."""
+    jobs = jobs_of(plan_class(one.pipeline), one.sweeps(), 0)
+    seen = dict.fromkeys(accuracies, 0)
+    runs = []
+    for job in jobs:
+        epsilon = job.settings["epsilon"]
+        accuracy = accuracies[epsilon][seen[epsilon] % len(accuracies[epsilon])]
+        seen[epsilon] += 1
+        settings = {**job.settings, "epsilon": "inf" if epsilon == float("inf") else epsilon}
+        rounds = [{"round": n, "accuracy": accuracy, "layers": {"output": {"bias": 0.1}}} for n in (1, 2)]
+        runs.append(
+            {"settings": settings, "seed": job.seed, "rounds": rounds, "seconds": 1.0, "device": {"name": "cpu"}}
+        )
+    tool = {"name": "ldp-audit", "version": "0"}
+    return {
+        "schema_version": 1,
+        "tool": tool,
+        "pipeline": one.pipeline,
+        "seed": 0,
+        "data": data,
+        "runs": runs,
+        "spend": [],
+    }
+
+
+def test_every_experiment_is_of_data_that_can_be_fetched_and_of_a_plans_settings() -> None:
+    """A command that fails at its start, after hours of others; and a record that another experiment writes over."""
+    for one in experiments():
+        assert jobs_of(plan_class(one.pipeline), one.sweeps(), 0)
+        assert one.data in PACKAGES
+    assert len({one.name for one in experiments()}) == len(experiments())
+
+
+def test_the_page_is_what_the_records_say() -> None:
+    """`python -m ldp_audit.training.reproduction page > docs/reproduction.md` mends it."""
+    written = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    assert page() == written
+
+
+def test_a_record_keeps_all_that_findings_and_figures_are_computed_from() -> None:
+    results = made(MNIST, {1.0: (0.96, 0.97, 0.961), float("inf"): (0.98, 0.981)}, name="mnist")
+    again = expanded(json.loads(json.dumps(condensed(results))))
+    plan = plan_class("ldp-fl")
+    for ask in (comparing_of(plan), lambda found: judge(findings_of(plan), found)):
+        assert len(ask(results)) > 0
+        assert [one.to_dict() for one in ask(again)] == [one.to_dict() for one in ask(results)]
+
+
+@together(
+    ("accuracies", "verdict"),
+    [
+        ((0.962, 0.963, 0.9615, 0.9622, 0.963), "REPRODUCED"),
+        ((0.975, 0.9751, 0.9749, 0.975, 0.9752), "REPRODUCED"),
+        ((0.99, 0.991, 0.9905, 0.9902, 0.9907), "NOT REPRODUCED"),
+        ((0.8, 0.81, 0.79, 0.8, 0.805), "NOT REPRODUCED"),
+        ((0.93, 0.96, 0.99, 0.95, 0.96), "WITHIN NOISE"),
+    ],
+)
+def test_a_figure_has_the_verdict_of_the_test_of_its_margin(accuracies: tuple[float, ...], verdict: str) -> None:
+    """Section 5.2 prints 0.9624; the margin is two points on either side."""
+    (reading,) = judged(MNIST, made(MNIST, {1.0: accuracies, float("inf"): (0.98,)}, name="mnist"))
+    (figure,) = reading.figures
+    assert figure.verdict == verdict
+
+
+def test_one_run_and_other_data_are_not_tested() -> None:
+    once = dataclasses.replace(MNIST, repeats=1)
+    (reading,) = judged(once, made(once, {1.0: (0.96,), float("inf"): (0.98,)}, name="mnist"))
+    assert [one.verdict for one in (*reading.figures, *reading.comparisons)] == ["NOT TESTED", "NOT TESTED"]
+    digits = experiment_named("fedmd-nfdp-digits")
+    (reading,) = judged(digits, fedmd(digits))
+    assert {one.verdict for one in reading.figures} == {"NOT TESTED"}
+    assert any("letters" in line for line in summary(digits, fedmd(digits), [reading]))
+
+
+def fedmd(one: Experiment) -> dict[str, Any]:
+    jobs = jobs_of(plan_class(one.pipeline), one.sweeps(), 0)
+    runs = [
+        {"settings": dict(job.settings), "seed": job.seed, "rounds": [{"accuracy": 0.8 + place / 1000}]}
+        for place, job in enumerate(jobs)
+    ]
+    return {"data": {"name": "mnist"}, "runs": runs, "spend": []}
+
+
+def adult(best: Mapping[str, float]) -> dict[str, Any]:
+    """Every solution has 0.9 at its best rate in the repeats that choose, else 0.85; then it has 0.8, else 0.95."""
+    runs = []
+    for job in jobs_of(FedSel, ADULT.sweeps(), 0):
+        right = job.settings["learning_rate"] == best[job.settings["solution"]]
+        wobble = [0.0001 * (place * len(job.settings["solution"]) % 7) for place in range(8 * 5)]
+        values = [(0.9 if right else 0.85)] * 15 + [(0.8 if right else 0.95)] * 25
+        accuracies = [a + b for a, b in zip(values, wobble, strict=True)]
+        runs.append({"settings": dict(job.settings), "seed": job.seed, "rounds": [{"accuracies": accuracies}]})
+    return {"data": {"name": "adult", "positive": 0.24, "columns": 123}, "runs": runs, "spend": []}
+
+
+def test_rates_are_chosen_on_repeats_that_are_not_reported() -> None:
+    """Reported are the accuracies at what the first three repeats chose, and only of the other five."""
+    best = dict.fromkeys(("EXP-PM", "EXP-PM-C", "PE-PM", "PE-PM-C", "PS-PM", "PS-PM-C"), 10.0) | {"PM": 0.3}
+    shared, favourable, own = judged(ADULT, adult(best))
+    assert set(own.rates.values()) == {10.0, 0.3}
+    assert {name for (_, name), rate in own.rates.items() if rate == 0.3} == {"PM"}
+    assert set(shared.rates.values()) == set(favourable.rates.values()) == {10.0}
+    gains = [one.row.measured for one in own.figures if "gain" in one.row.what]
+    assert gains == pytest.approx([0.0] * 6, abs=0.1), "flat PM has 0.8 as well, at its own rate"
+    gains = [one.row.measured for one in shared.figures if "gain" in one.row.what]
+    assert gains == pytest.approx([-15.0] * 6, abs=0.1), "what is reported has the opposite sign of what was chosen by"
+    assert {len(one.row.values) for one in (*own.figures, *shared.figures)} == {5}
+    assert {one.verdict for one in shared.comparisons} == {"NOT REPRODUCED"}
+    assert len(summary(ADULT, adult(best), [shared])) == 3
+
+
+def test_what_is_finished_can_be_told_while_the_rest_runs(tmp_path: Path) -> None:
+    sweeps = [Sweep({}, {"epsilon": (0.5, 1.0)}, repeats=2)]
+    whole = run_experiment(TOY, sweeps, points(), device="cpu", workers=1, folder=tmp_path)
+    first = sorted((tmp_path / "runs").glob("run-*.json"))[0]
+    lost = json.loads(first.read_text())["settings"]["epsilon"]
+    first.unlink()
+    part = run_experiment(TOY, sweeps, points(), device="cpu", workers=1, folder=tmp_path, finished=True)
+    assert part["runs"] == [run for run in whole["runs"] if run["settings"]["epsilon"] != lost]
+    assert not first.exists()
+    for file in (tmp_path / "runs").glob("run-*.json"):
+        file.unlink()
+    with pytest.raises(ValueError, match="folder must hold all runs of a point or more"):
+        run_experiment(TOY, sweeps, points(), device="cpu", folder=tmp_path, finished=True)
+
+
+def test_the_program_says_what_is_left_runs_it_and_records_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mnist").mkdir()
+    write_mnist(tmp_path / "mnist")
+    monkeypatch.setattr(program, "experiments", lambda: (TINY,))
+    places = [f"--{name}={tmp_path / name}" for name in ("out", "records", "page")]
+    asked = [*places, f"--data={tmp_path}", "--device=cpu", "--workers=1"]
+    assert program.main(["plan", *asked]) == 0
+    assert capsys.readouterr().out == "tiny: 0 of 4 runs; time not known\n"
+    assert program.main(["run", *asked]) == 0
+    record = json.loads((tmp_path / "records" / "tiny.json").read_text())
+    assert [len(run["rounds"]) for run in record["runs"]] == [2] * 4
+    assert record["spend"][0]["everything"]["by_name"]
+    assert (tmp_path / "page").read_text() == page()
+    capsys.readouterr()
+    assert program.main(["plan", *asked]) == 0
+    assert capsys.readouterr().out == "tiny: 4 of 4 runs\n"
+    assert program.main(["plan", "--only", "none", *asked]) == 2
+    assert "experiment must be one of ldp-fl-mnist, " in capsys.readouterr().err
