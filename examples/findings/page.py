@@ -244,8 +244,9 @@ def reproduction(finding: Finding) -> str:
     if finding.inputs:
         imports.append("from ldp_audit.auditing import as_sampler, audit")
         bits = ", floating_point=True" if finding.last_bits else ""
-        claim = f"{finding.inputs!r}, {finding.epsilon}, {finding.delta:g}, samples={finding.samples}{bits}"
-        last = f"print(audit(as_sampler({name}), {claim}).describe())"
+        quoted_inputs = repr(finding.inputs).replace("'", '"')
+        claim = f"inputs, {finding.epsilon}, {finding.delta:g}, samples={finding.samples}{bits}"
+        last = f"inputs = {quoted_inputs}\nprint(audit(as_sampler({name}), {claim}).describe())"
     else:
         last = f"epsilon, loss = {name}()\nprint(epsilon, loss.epsilon_bounds(delta={finding.delta:g}))"
     return "\n\n\n".join(["\n".join(sorted(set(imports))), *helpers, finding.source(), last]).strip()
