@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 CONFIDENCE = 1 - 1e-6  # of each audit: a finding is about somebody's code
-PROSE = ("title", "claim", "place", "proof", "fix", "exact_by")
+PROSE = ("title", "claim", "place", "proof", "fix", "exact_by", "status", "condition")
 NULL_SAMPLES = 3000  # per input, in an audit that looks for false accusations alone
 
 
@@ -50,11 +50,14 @@ class Library:
 class Finding:
     """A claim with its place in the library's files or pages, and how it is checked.
 
+    claim: begins with a quotation mark where it is stated; else it is how the library is read.
     inputs: of the audit.   epsilon, delta: claimed.   expected: the verdict.   samples: per input.
     exact: the epsilon that the source's probabilities give at the claimed delta, by an exact channel; exact_by: in words.
     numeric: outputs are floating-point numbers; the audit is made again with their last bits.
     last_bits: the library says that these are safe: the audit itself looks at them.
     proof: by hand, at most three lines.   fix: what would make the claim true.
+    status: documented, already known (where), fixed in a release, the newest release looked at, or whose choice it is.
+    condition: under which the claim holds, or in which words the library itself limits it: not counted as broken.
     """
 
     glue: Callable[[], Any]
@@ -72,6 +75,13 @@ class Finding:
     numeric: bool = False
     last_bits: bool = False
     fix: str = ""
+    status: str = ""
+    condition: str = ""
+
+    @property
+    def stated(self) -> bool:
+        """Whether the claim quotes the library."""
+        return self.claim.startswith('"')
 
     def source(self) -> str:
         """The glue without its decorator."""
