@@ -111,7 +111,10 @@ def main() -> int:
             if arguments[1] == "0":
                 continue
         failed += [] if run(program, arguments, given.checkouts) else [program.parent.name]
-    for path, text in documents().items():
+    written = documents()
+    for path in set(HERE.glob("*/report.md")) - written.keys():
+        path.unlink()
+    for path, text in written.items():
         path.write_text(text, encoding="utf-8")
     unexpected = [
         f"{one.folder}: {finding.title}: {record['verdict']}, expected {finding.expected}"
