@@ -124,7 +124,10 @@ def row(name: str, finding: Finding, record: dict[str, Any]) -> str:
     verdict = "under a condition" if finding.condition else verdict
     last = seen(record["last_bits"]) if "last_bits" in record else ""
     if "certified" in record:
-        bound, exact = f"{shown(record['library_epsilon'])} claimed", certified(record)
+        bound, exact = (
+            f"{shown(record['library_epsilon'])} {'returned' if finding.condition else 'claimed'}",
+            certified(record),
+        )
     else:
         words += f", epsilon {shown(finding.epsilon)}"
         bound, exact = shown(record["epsilon_lower"]), shown(record["exact"]) if "exact" in record else ""
@@ -158,7 +161,7 @@ def section(account: Account) -> str:
 def line(finding: Finding, record: dict[str, Any]) -> str:
     """A claim that holds as far as was seen."""
     text = f"* **{finding.title}**: {finding.claim} ({place(finding)}). {verdict_of(finding, record)} By hand: {finding.proof}"
-    condition = f" Under a condition: {finding.condition}" if finding.condition else ""
+    condition = f" The condition: {finding.condition}" if finding.condition else ""
     return text + condition + (f" Status: {finding.status}" if finding.status else "")
 
 
@@ -194,11 +197,13 @@ def place(finding: Finding) -> str:
 
 def verdict_of(finding: Finding, record: dict[str, Any]) -> str:
     """The verdict with its numbers."""
-    word, at = record["verdict"].capitalize(), f" at delta {finding.delta:g}" if finding.delta else ""
+    word = "Under a condition" if finding.condition else record["verdict"].capitalize()
+    at = f" at delta {finding.delta:g}" if finding.delta else ""
     if "certified" in record:
         low, high = map(shown, record["certified"])
+        said = "returned" if finding.condition else "claimed"
         return (
-            f"{word}: epsilon {shown(record['library_epsilon'])} is claimed{at}; certified bounds are {low} and {high}."
+            f"{word}: epsilon {shown(record['library_epsilon'])} is {said}{at}; certified bounds are {low} and {high}."
         )
     lines = [
         f"{word}: epsilon is at least {shown(record['epsilon_lower'])}{at}; inputs {finding.inputs!r}, "

@@ -54,6 +54,21 @@ def test_each_violation_is_confirmed_by_hand_and_exactly(run: ModuleType) -> Non
                 assert float(record["exact"]) > finding.epsilon
 
 
+def test_only_a_quotation_is_stated_and_what_holds_under_a_condition_is_not_broken(run: ModuleType) -> None:
+    for path, text in run.documents().items():
+        for line in text.splitlines():
+            label, _, words = line.replace("*", "").partition(": ")
+            assert label not in ("Stated", "Read as") or words.startswith('"') == (label == "Stated"), f"{path}: {line}"
+    for account in run.accounts():
+        for finding, _ in account.violated:
+            assert not finding.condition, f"{account.folder}: {finding.title}"
+
+
+def test_last_bits_are_visible_or_not_and_no_violation(run: ModuleType) -> None:
+    rows = [line.split("|") for line in run.documents()[run.PAGE].splitlines() if line.startswith("| ")]
+    assert {row[6].strip() for row in rows if len(row) == 8} == {"last bits", "visible", "none seen", ""}
+
+
 def test_the_findings_are_broad_and_their_glue_is_short(run: ModuleType) -> None:
     median_glue = import_module("page").median_glue
     tested = [one for one in run.accounts() if one.checked]

@@ -20,6 +20,7 @@ FILE = "diffpriv_pure/__init__.py"
     proof="ceil(ln(1 - u)/(-epsilon) - 1) is never below 0 for u > 0: the noise has one side. The count 10 gives 10 with probability 1 - 1/e = 0.632, "
     "the count 11 only where random.random() returns exactly 0, probability 2^-53.",
     fix="Subtract a second, independent geometric variable: the two-sided geometric mechanism.",
+    status="0.1.0 is the only release.",
 )
 def count():
     from diffpriv_pure import private_count

@@ -33,6 +33,7 @@ def laplace():
     proof="sqrt(2 ln(1.25/delta))/epsilon is proved for epsilon below 1. At delta 1e-5 it also suffices up to epsilon 8.4; at 10 it gives delta 2.27e-5, "
     "that is epsilon 10.39. As epsilon grows, the least sigma falls as 1/sqrt(2 epsilon), not as 1/epsilon.",
     fix="The analytic calibration (Balle and Wang 2018), or a refusal above epsilon 1.",
+    status="0.0.5 is the newest release.",
 )
 def calibration():
     from eeprivacy.mechanisms import GaussianMechanism

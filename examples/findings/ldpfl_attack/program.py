@@ -30,7 +30,7 @@ FILE = "src/util.py"
     "the smallest index of the k largest entries, at every epsilon: two gradients with different first entries give different outputs. Epsilon is infinite.",
     fix="arr = arr.logical_xor(arr2), and a uniform choice among all of arr.nonzero(), give FedSel's PE. That encoding's report has "
     "epsilon + ln((t + theta)/(1 + t theta)), 1.084 here, not exactly 1 (see ldp_audit.mechanisms.PerturbedEncoding.calibrated).",
-    status="ExpM, whose call is commented out, weighs magnitudes where FedSel weighs ranks.",
+    status="The newest commit that was found, of June 2025. ExpM, whose call is commented out, weighs magnitudes where FedSel weighs ranks.",
 )
 def perturbed_encoding():
     import numpy
@@ -68,6 +68,7 @@ def two_points():
     "the half-range of the global weights, then shrinks the range by 0.995 a round, so trained weights can leave it. Beyond the range epsilon is larger than "
     "claimed (1.71 at 1.5 r), and infinite from r (e + 1)/(e - 1) = 2.16 r on.",
     fix="W = torch.clamp(W, min=c - r, max=c + r) before the probabilities are computed.",
+    status="The newest commit that was found, of June 2025.",
 )
 def any_weight():
     return reported

@@ -102,6 +102,7 @@ def sue():
     "So input 0 never gives an array with a 0 in the second place, and input 1 does, with probability 1/7 = 0.1429: epsilon is infinite. "
     "The order carries it; the aggregators of the library do not use the order.",
     fix="Sort or shuffle the array before it is returned. Sorted, the same audit found nothing; the 28 subsets have epsilon exactly 1.",
+    status="0.2.5 is the newest release.",
 )
 def subset_selection():
     from multi_freq_ldpy.pure_frequency_oracles.SS import SS_Client
@@ -244,6 +245,7 @@ def rsfd_one():
     "p/q = e^epsilon' = 4.44. The amplification holds for tuples that differ in one attribute where the domain sizes are equal. It does not for all tuples, nor for "
     "unequal sizes: [10, 2] has 1.19 with one attribute. The code follows the paper that it cites [1]; this is about that argument, not about the implementation.",
     fix="Say which tuples are neighbours (one attribute, equal domains), or respond with epsilon itself.",
+    status="[1] is Arcolezi et al. (2021). 0.2.5 is the newest release.",
 )
 def rsfd_whole():
     from multi_freq_ldpy.mdim_freq_est.RSpFD_solution import RSpFD_GRR_Client
@@ -290,7 +292,7 @@ def rsfd_zero():
     "times for another value; the other attribute's report with a 1 in all places but the value's, k/(1 + (k - 1)E) times. "
     "(2.386 + 0.280)/(0.538 + 0.280) = 3.26 = e^1.18: the fake is not as rare as the rarest report (two values: the claim holds; three: 1.125).",
     fix="Use the zero-vector variant (for tuples that differ in one attribute), or calibrate to the mixture.",
-    status="The code follows [1], the paper that it cites.",
+    status="The code follows [1] (Arcolezi et al. 2021); 0.2.5 is the newest release.",
 )
 def rsfd_random():
     from multi_freq_ldpy.mdim_freq_est.RSpFD_solution import RSpFD_UE_rnd_Client

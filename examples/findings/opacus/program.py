@@ -68,7 +68,7 @@ def secure_noise():
     "2^-24 in float32, and is exact; so is every result of at least 1/2 in magnitude. Around 0 a sixth of the results end in finer bits, more than delta: "
     "those exclude a sum of 1.",
     fix="Draw the noise on a grid that does not depend on the sum, or say that the protection is against the reconstruction of the noise.",
-    status="Known: opacus #616 (precision-based attacks). The two papers attack the sampled noise, for which the change is made. Here _generate_noise is "
+    status="Known: https://github.com/meta-pytorch/opacus/issues/616 (precision-based attacks). 1.6.0 is the newest release. The two papers attack the sampled noise, for which the change is made. Here _generate_noise is "
     "called with PyTorch's generator, without torchcsprng, on p.grad before scaling.",
 )
 def secure_bits():
@@ -121,7 +121,7 @@ def prv():
     "epsilon is 1.828.",
     condition="The library does not present the number as a bound: 'GDP accounting is experimental and can underestimate privacy expenditure' is printed "
     "where the accountant is made (gdp.py).",
-    status="Known: opacus #384, #400.",
+    status="Documented; known: https://github.com/meta-pytorch/opacus/issues/384 and its pull request 400, which adds the warning. 1.6.0 is the newest release.",
 )
 def gdp():
     return accounted("gdp")
