@@ -35,8 +35,9 @@ def laplace():
     expected="consistent",
     exact=lambda: deviation_epsilon(),
     exact_by="Gaussian noise of the standard deviation that the object names, 1.086",
-    proof="The standard deviation is the least with delta(1) = 0.1 (the analytic calibration). The numbers are not on a grid: those around 0 end "
-    "in bits of 2^-55, those around 1 in 2^-53.",
+    proof="The standard deviation is the least with delta(1) = 0.1 (the analytic calibration). The noise is on a grid of 2^-55, finer than double "
+    "precision near 1: around 1 every result is a multiple of 2^-53, around 0 18% are not, more than delta 0.1.",
+    status="The version of Google's library that PyDP 1.1.5 wraps, not Google's newest.",
 )
 def gaussian():
     from pydp.algorithms.numerical_mechanisms import GaussianMechanism

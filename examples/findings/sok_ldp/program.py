@@ -64,8 +64,9 @@ def shifted(x):
     exact=lambda: epsilon_of([shifted(0), shifted(1)]),
     exact_by="all pairs and single values that the code's two draws give",
     proof="The other elements are drawn from 0 to d - 2 and shifted by the value t modulo d: that excludes t - 1, where t is meant. So the response to t never "
-    "has t - 1 in it. For d = 8 the response to 1 never has 0 in it, and that to 0 has it with probability 0.626: epsilon is infinite.",
+    "has t - 1 in it. For d = 8 the response to 1 never has 0 in it, and that to 0 has it with probability 0.625: epsilon is infinite.",
     fix="idx = (idx + t[i] + 1) % self.domain_size.",
+    status="Research code of a paper's simulations; nothing is said of the paper's theorems.",
 )
 def k_subset():
     return partial(responses, module("distribution.frequency.k_subset").KSubset)
@@ -80,11 +81,12 @@ def k_subset():
     samples=50_000,
     expected="violated",
     exact=lambda: epsilon_of([[1, 0], [0, 1]]),
-    exact_by="the sign that is reported for a column in which the two values differ",
+    exact_by="the entry that is reported for a row s in which the two values differ",
     proof="`alpha[t] = -alpha[t]` has an array t of zeros and ones that are integers, not booleans: it negates alpha[0] and alpha[1], the first two clients' "
-    "reports. All others report the sign of their value in the random column s, which is reported too, without noise: epsilon is infinite. "
+    "reports. All others report their value's entry in row s of the matrix, s being random and reported too, without noise: epsilon is infinite. "
     "(With t as booleans the sign would be flipped with probability e/(e + 1), which is private.)",
     fix="t = t.astype(bool) before it is used as an index; and flip with probability 1/(e^epsilon + 1), so that the estimate is not negated.",
+    status="Research code of a paper's simulations; nothing is said of the paper's theorems.",
 )
 def nguyen():
     from numpy import column_stack

@@ -52,8 +52,9 @@ def geometric():
 
 @sampler(
     title="Gaussian noise, its last bits",
-    claim="privacy_function(1) = rho 1/2 for sigma_squared 1: epsilon 1 at delta 0.13, of the floating-point numbers that are returned",
-    place=f"{PLACE}AddGaussianNoise",
+    claim='"for any pair of elements x, y in I ... D(M(x), M(y)) <= beta", I the domain of floating-point numbers; privacy_function(1) = rho 1/2 for '
+    "sigma_squared 1: epsilon 1 at delta 0.13",
+    place=f"{PLACE}AddGaussianNoise; the documentation's page on the privacy guarantee",
     inputs=(0.0, 1.0),
     epsilon=1.0,
     delta=0.13,
@@ -61,11 +62,14 @@ def geometric():
     last_bits=True,
     expected="violated",
     exact=lambda: float("inf"),
-    exact_by="numbers that are not multiples of 2^-53: probability 0.25 around 0, none around 1",
+    exact_by="numbers that are not multiples of 2^-53: probability 0.257 around 0, none around 1",
     proof="AddLaplaceNoise draws around the number and rounds once. AddGaussianNoise draws around 0 and adds: float(value) + gaussian(u=0). "
     "Around 0 a quarter of the results end in bits below 2^-53, more than delta. 1 + noise below 1/2 has noise in (-1.5, -0.5), "
-    "a multiple of 2^-53, and is exact: it never does. In real numbers delta(1) is 0.1269.",
+    "a multiple of 2^-53, and is exact: it never does. In real numbers the claim holds (0.9833).",
     fix="gaussian(u=float(value), sigma_squared=float_scale), as AddLaplaceNoise does.",
+    status="This is the precision-based attack of Haney et al. (2022, arXiv:2207.13793), whose authors include a maintainer of this library; AddLaplaceNoise is "
+    "already protected. Counted here because the library states its guarantee for floating-point inputs and draws noise in interval arithmetic for this "
+    "purpose.",
 )
 def gaussian():
     from numpy import float64

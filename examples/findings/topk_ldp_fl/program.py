@@ -36,6 +36,7 @@ def added(name, *parameters):
     proof="`noise.sample()` without a shape is one number, which is added to all coordinates. The difference of two coordinates is that of the "
     "gradient: 0 for the one input and 1 for the other. Epsilon is infinite.",
     fix="noise.sample(grads.shape).",
+    status="The file has no docstrings; the claim is the names `sens` and `epsilon` and the README's 'Privacy Budget'.",
 )
 def laplace():
     return added("AddLaplaceNoise", 1.0, 1.0)
@@ -54,6 +55,7 @@ def laplace():
     exact_by="the difference of the two coordinates has no noise",
     proof="As with Laplace noise: one number is added to all coordinates.",
     fix="noise.sample(grads.shape).",
+    status="The file has no docstrings; the claim is the names `sens` and `epsilon` and the README's 'Privacy Budget'.",
 )
 def gaussian():
     return added("AddGaussianNoise", 1.0, 1.0, 0.1)
@@ -84,8 +86,10 @@ def one_number():
     expected="too small",
     proof="Bennett's bound integrates to b/log(1 + a b/c) e^(-m alpha phi). The code divides by a further m a, a = e^epsilon - 1: m is in the divisor of "
     "expectation_l and a in eta. At its epsilon 0.0666 the counts of ones, Bin(9999, q) + Bin(1, p or q), have delta 2.07e-5, not 1e-5. "
-    "The repository that the file is taken from has corrected both, and is consistent.",
+    "The repository that the file is taken from has corrected both.",
     fix="np.exp(-m * alpha * phi(beta)) / (log(1 + beta) / b_plus), as in BorjaBalle/amplification-by-shuffling.",
+    status="The file comes from BorjaBalle/amplification-by-shuffling, which is corrected, and keeps the former lines as comments "
+    "(`#eta = a / b_plus`).",
 )
 def amplification():
     sys.path.insert(0, f"{os.environ['FINDING_CHECKOUT']}/src")
