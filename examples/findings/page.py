@@ -197,7 +197,8 @@ def place(finding: Finding) -> str:
 
 def verdict_of(finding: Finding, record: dict[str, Any]) -> str:
     """The verdict with its numbers."""
-    word = "Under a condition" if finding.condition else record["verdict"].capitalize()
+    holds = [record["verdict"]] if record["verdict"] in GOOD or not finding.condition else []
+    word = ", ".join(holds + ["under a condition"] * bool(finding.condition)).capitalize()
     at = f" at delta {finding.delta:g}" if finding.delta else ""
     if "certified" in record:
         low, high = map(shown, record["certified"])
