@@ -29,7 +29,7 @@ def released(name):
     proof="The one-hot vector is multiplied by sqrt(k), and the noise is made of whole numbers. For k = 3, sqrt(3) + noise is never a whole number "
     "and 0 + noise always is: the coordinate that is not whole is the category. Epsilon is infinite for every k that is not a square.",
     fix="Round sqrt(k) up to a whole number, with the noise's parameter for that, or draw the noise on the grid of sqrt(k).",
-    status="For k = 4, the README's example, sqrt(k) is whole and the formula has epsilon 1. We read the code, not the paper's definition.",
+    status="For k = 4, the README's example, sqrt(k) is whole and the formula has epsilon 1. We read the code, not the paper's definition. 0.0.2 is the newest release.",
 )
 def discrete_laplace():
     return released("disclapu")

@@ -30,7 +30,7 @@ def kept(p, q):
     proof="All bits are drawn with q, and then the value's bit is set to 1 with probability p, else left: it is 1 with p' = p + (1 - p) q, not p. "
     "Two bits differ between two inputs: p'(1 - q)/(q(1 - p')) = 5.37 = e^1.68, instead of e.",
     fix="Set the value's bit to 0 before it is drawn with p. Version 1.2.0 does so, and is consistent.",
-    status="Known: found by Arcolezi and Gambs (2023, arXiv:2309.01597), announced by the maintainer in issue #11 and fixed in 1.2.0 (PR #12). "
+    status="Known: found by Arcolezi and Gambs (2023, arXiv:2309.01597), announced by the maintainer in issue #11 and fixed in 1.2.0 (PR #12), https://github.com/Samuel-Maddock/pure-LDP/issues/11. "
     "Kept here as a check of the tool.",
 )
 def symmetric_unary():
@@ -51,7 +51,7 @@ def symmetric_unary():
     proof="The value's bit is 1 with probability p' = 1/2 + q/2 = 0.634, not 1/2. "
     "Two bits differ between two inputs: p'(1 - q)/(q(1 - p')) = e (1 + q)/(1 - q) = e^1.55, instead of e.",
     fix="Set the value's bit to 0 before it is drawn with p. Version 1.2.0 does so, and is consistent.",
-    status="Known: found by Arcolezi and Gambs (2023, arXiv:2309.01597), announced by the maintainer in issue #11 and fixed in 1.2.0 (PR #12). "
+    status="Known: found by Arcolezi and Gambs (2023, arXiv:2309.01597), announced by the maintainer in issue #11 and fixed in 1.2.0 (PR #12), https://github.com/Samuel-Maddock/pure-LDP/issues/11. "
     "Kept here as a check of the tool.",
 )
 def optimised_unary():

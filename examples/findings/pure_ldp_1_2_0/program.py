@@ -24,7 +24,7 @@ FOLDER = "pure_ldp/frequency_oracles"
     "report, and a bit that is 0 is 0 in a report with probability 0.62. A report with a 0 there excludes the one input: epsilon is infinite.",
     fix="Set each bit anew: to 1 with probability 1 - f/2 (for a 1) or f/2 (for a 0), else to 0.",
     status="Besides, convert_eps_to_f rounds f to two decimals: from epsilon 11.98 on, f is 0 and a corrected client would report the filter as it is. The file "
-    "excludes longitudinal privacy, which is not at issue here: one report is enough.",
+    "excludes longitudinal privacy, which is not at issue here: one report is enough. 1.2.0 is the newest release.",
 )
 def rappor():
     from pure_ldp.frequency_oracles.rappor import RAPPORClient

@@ -62,6 +62,7 @@ def response():
     "A report of c excludes the column without c: epsilon is infinite for a row whose category is its own. For a row whose category also occurs "
     "elsewhere, and with fixed categories, the mechanism has epsilon/2.",
     fix="Take the categories as an argument, so that they do not depend on the data.",
+    status="2.1.0 is the newest release.",
 )
 def categories():
     from trasgodp.categorical import dp_exponential_array
