@@ -36,11 +36,12 @@ def leaking(epsilon, delta, uses):
     expected="too small",
     proof="The theorem that is cited (Kairouz, Oh and Viswanath, Theorem 3.4) has delta = 1 - (1 - delta)^k (1 - delta'). The code has d (1 - d) + delta' "
     "with d = 1 - (1 - delta)^k = 0.866: 0.121 instead of 0.867. A mechanism that tells its input with probability 0.01 tells it in 200 uses with "
-    "probability 0.866, so that no epsilon holds at delta 0.122: infinite at delta 0.122 (claimed delta 0.121, right 0.867).",
+    "probability 0.866, so that epsilon is infinite at delta 0.122 (claimed delta 0.121, right 0.867).",
     fix="delta = 1 - (1 - delta) ** k * (1 - tol); and the constant e in place of epsilon in the logarithm of optimal_a.",
     status="The reader of SmartNoise SQL uses OdometerHeterogeneous, which is right; Odometer is for those who call it themselves. The difference is about d^2: "
     "0.02% for delta 1e-6 and 200 uses. The example has a large delta to make it visible; from d = 1/2 on, the reported delta falls as uses are added. "
-    "Another term of the same formula was reported in issue #621 and corrected in PR #624; this version has that correction.",
+    "Another term of the same formula was reported in issue #621 and corrected in PR #624; this version has that correction "
+    "(https://github.com/opendp/smartnoise-sdk/issues/621). 1.0.10 is the newest release.",
 )
 def odometer():
     from snsql.sql.odometer import Odometer

@@ -69,7 +69,7 @@ def geometric():
     fix="gaussian(u=float(value), sigma_squared=float_scale), as AddLaplaceNoise does.",
     status="This is the precision-based attack of Haney et al. (2022, arXiv:2207.13793), whose authors include a maintainer of this library; AddLaplaceNoise is "
     "already protected. Counted here because the library states its guarantee for floating-point inputs and draws noise in interval arithmetic for this "
-    "purpose.",
+    "purpose. 0.20.0 is the newest release.",
 )
 def gaussian():
     from numpy import float64
