@@ -9,7 +9,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check
 # uv takes a quarter of pip's time; pip serves where only pip has been told of an index. Arguments: a Python, what to install.
 QUICKLY = $(BIN)/uv pip install --quiet --python $(1) $(2) 2>/dev/null || $(1) $(INSTALL) $(2)
 
-.PHONY: help report data reproduce docs notebooks fuzz site bench bench-samplers bench-coverage bench-accounting bench-everyday bench-auditors bench-implementation bench-training bench-reading golden package sbom test test-slow test-floors test-peers lint format constraints hashes clean
+.PHONY: help report data reproduce docs notebooks fuzz site bench bench-samplers bench-coverage bench-accounting bench-everyday bench-auditors bench-implementation bench-training bench-reading golden findings package sbom test test-slow test-floors test-peers lint format constraints hashes clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -91,6 +91,9 @@ bench-implementation: $(VENV)/.installed-dev ## seconds and memory of enumeratin
 
 golden: $(VENV)/.installed-dev ## ask the golden questions again and compare; ARGS="--only account --processes 2"
 	$(ONE_THREAD) $(BIN)/python benchmarks/golden.py compare $(ARGS)
+
+findings: $(VENV)/.installed ## public libraries' claims, each library in an environment of its own, into docs/findings.md; ARGS="--only opendp"
+	$(BIN)/python examples/findings/run.py $(ARGS)
 
 bench-reading: $(VENV)/.installed-dev ## how many files and functions one call enters; ARGS="--list compose"
 	$(BIN)/python benchmarks/reading.py $(ARGS)

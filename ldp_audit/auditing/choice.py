@@ -19,6 +19,7 @@ from ldp_audit.auditing.events import Cells, Event, Order, half_lines, ratio_ord
 from ldp_audit.auditing.events import learned as learned_cells
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.scores import LEARNERS, NUMBER_LEARNERS, Score
+from ldp_audit.auditing.scores.floating_point import UnitInLastPlace
 
 _DOUBT_OF_MANY = 3.0  # standard deviations by which the best of some hundred prefixes flatters itself
 _DOUBT_OF_ALTERNATIVES = 0.5  # and of those that may be tested beside the best
@@ -199,7 +200,7 @@ def _scores(first: Sample, second: Sample, rng: np.random.Generator, *, floating
             for learner in NUMBER_LEARNERS:
                 yield from learner(first.learn.known_numbers, second.learn.known_numbers, rng)
         return
-    for learner in LEARNERS:
+    for learner in (*LEARNERS, UnitInLastPlace.learn) if floating_point else LEARNERS:
         yield from learner(first.learn.known_numbers, second.learn.known_numbers, rng)
 
 

@@ -190,7 +190,8 @@ def _refuse_rounding(numbers: np.ndarray, given: Any) -> None:
 def _rounded(value: int | np.integer) -> ValueError:
     return ValueError(
         f"it returned {cut(int(value))}, a whole number that float64 would round; accepted: a row of two numbers "
-        "instead, such as (v // 2**32, v % 2**32), or text"
+        "instead, such as (v // 2**32, v % 2**32), or text; of the seed of a hash, what the server computes with it: "
+        "for each input v, whether hash(v, seed) is the value that was sent"
     )
 
 

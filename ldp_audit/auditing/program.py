@@ -28,6 +28,9 @@ Sampler = Callable[[Any, int, np.random.Generator], Any]
 """(x, n, rng) -> n independent outputs on input x."""
 
 
+_FEWEST_SEEDS, _LEAST_SEED = 256, 2**24
+"""How many outputs of a call show that a coordinate never recurs, and the least mean of such a coordinate."""
+
 _MOST_REPEATED = 2**12
 """Outputs of a first call that is made again."""
 
@@ -139,6 +142,7 @@ class Program:
     _words: list[int] = field(default_factory=list, init=False, repr=False)  # of 32 bits, the seed's
     _first: tuple[_Where, tuple[Any, ...]] | None = field(default=None, init=False, repr=False)
     _asked: bool = field(default=False, init=False, repr=False)
+    _seeds: tuple[int, ...] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         whole(self.seed, "seed", 0)
@@ -171,6 +175,8 @@ class Program:
             return self._outputs(raw, where)
         self.inputs = ()
         self._note_kind(raw, where)
+        if self._seeds is None and n >= _FEWEST_SEEDS and self.structure is None:
+            self._seeds = _seed_like(found)
         shape = found.shape
         if self._shape is not None and shape != self._shape:
             hint = "" if isinstance(raw, np.ndarray) else "; rows of several lengths: pad them, or return them as text"
@@ -222,7 +228,8 @@ class Program:
     def notes(self) -> tuple[str, ...]:
         """What a result must say about how outputs were drawn and read."""
         drawn = isinstance(self.sampler, DeclaredSampler) and not self.sampler.repeatable
-        return (*((UNSEEDED,) if drawn else ()), *(() if self.structure is None else (self.structure.describe(),)))
+        structure = () if self.structure is None else (self.structure.describe(),)
+        return (*((UNSEEDED,) if drawn else ()), *structure, *((_hashed(self._seeds),) if self._seeds else ()))
 
     def learn_dimension(self, x: Any, key: tuple[int, ...]) -> int:
         """How many coordinates an output has, from a call for one output on x; sets `rows` by it."""
@@ -268,6 +275,25 @@ class Program:
         if isinstance(answer[0], ProgramError):
             raise answer[0]
         return answer[0]
+
+
+def _seed_like(found: Outputs) -> tuple[int, ...]:
+    """The coordinates of vectors that look as the seeds of hashes do: large whole numbers, none negative or twice."""
+    if found.numbers is None or found.dimension == 1:
+        return ()
+    rows = found.known_numbers
+    whole_rows = (rows >= 0) & (rows == np.floor(rows)) & (rows <= 2.0**64)
+    large = whole_rows.all(axis=0) & (rows.mean(axis=0) >= _LEAST_SEED)
+    return tuple(int(place) for place in np.flatnonzero(large) if len(np.unique(rows[:, place])) == len(rows))
+
+
+def _hashed(places: tuple[int, ...]) -> str:
+    named = ", ".join(f"y[{place}]" for place in places)
+    return (
+        f"{named}: large whole numbers that did not recur, such as the seed of a hash. No event that was tried "
+        "computes a hash: if the output is (h, seed) with h from hash(x, seed), return instead of it, for each input "
+        "v, whether hash(v, seed) is h"
+    )
 
 
 def _conversion(raw: Any) -> str:

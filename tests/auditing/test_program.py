@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from ldp_audit import audit
 from ldp_audit.auditing.program import CHUNK_VALUES, Program, ProgramError
 from tests.together import together
 
@@ -99,3 +100,39 @@ def test_a_timeout_changes_neither_outputs_nor_errors() -> None:
     assert with_timeout.outputs(0, 3, (5,)).known_numbers.tolist() == without.outputs(0, 3, (5,)).known_numbers.tolist()
     with pytest.raises(ProgramError, match="it raised KeyError: 'x'"):
         with_timeout.outputs(1, 3, (5,))
+
+
+def hashed(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Local hashing onto two values without any perturbation: a hash of x, and the seed of the hash."""
+    seeds = rng.integers(0, 2**32, n)
+    return np.column_stack([hash_of(x, seeds), seeds])
+
+
+def hash_of(x: int, seeds: np.ndarray) -> np.ndarray:
+    """One bit of a mixture of x and the seed."""
+    mixed = (seeds.astype(np.uint64) + np.uint64(x << 40)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return ((mixed ^ (mixed >> np.uint64(32))) & np.uint64(1)).astype(np.int64)
+
+
+def test_a_seed_in_the_output_is_noted_and_the_advice_finds_what_the_seed_hides() -> None:
+    """The seed with its hash gives the input away, and no event of the two numbers alone shows it."""
+    split = audit(hashed, (0, 1), 1.0, samples=20_000)
+    (note,) = split.notes
+    assert split.epsilon_lower < 0.1
+    assert note.startswith("y[1]: large whole numbers that did not recur")
+
+    def supported(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        report = hashed(x, n, rng)
+        return np.column_stack([hash_of(v, report[:, 1]) == report[:, 0] for v in (0, 1)]).astype(int)
+
+    seen = audit(supported, (0, 1), 1.0, samples=20_000)
+    assert seen.violated
+    assert not seen.notes
+
+
+def test_counts_and_noise_are_no_seeds() -> None:
+    def noise(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        return np.column_stack([x + rng.geometric(1e-9, n) - rng.geometric(1e-9, n), rng.integers(0, 1000, n)])
+
+    assert not audit(noise, (0, 1), 1.0, samples=5_000).notes

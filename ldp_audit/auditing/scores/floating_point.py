@@ -12,6 +12,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ldp_audit.auditing.scores.learning import distance
+from ldp_audit.auditing.scores.score import read_place
+
 _DIGITS = 53
 _COARSE = 1024.0
 """e for 0 and for infinities: greater than that of any other double."""
@@ -19,38 +22,63 @@ _COARSE = 1024.0
 
 @dataclass(frozen=True)
 class UnitInLastPlace:
-    """log2 of the unit of a number's last bit that is set."""
+    """log2 of the unit of the last bit that is set, of a number or of the coordinate at `place`, counted from 0."""
 
     KIND: ClassVar[str] = "grain"
+    place: int | None = None
 
     @staticmethod
     def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[UnitInLastPlace]:  # noqa: ARG004
-        """One proposal, where the numbers do not all lie on a grid coarser than 2**-44 of their size."""
-        sample = np.concatenate([first[:500], second[:500]])
-        sample = sample[np.isfinite(sample) & (sample != 0)]
-        fine = np.frexp(sample)[1] - UnitInLastPlace().of(sample) > 44
-        return [UnitInLastPlace()] if np.count_nonzero(fine) > len(sample) // 20 and len(sample) > 0 else []
+        """One proposal, where the numbers do not all lie on a grid coarser than 2**-44 of their size.
+
+        Of a vector: the coordinate whose units differ most between the samples (Kolmogorov-Smirnov distance).
+        """
+        if first.ndim == 1:
+            return [UnitInLastPlace()] if _is_fine(first, second) else []
+        places = [place for place in range(first.shape[1]) if _is_fine(first[:, place], second[:, place])]
+        proposed = [UnitInLastPlace(place) for place in places]
+        return sorted(proposed, key=lambda one: distance(one.of(first[:4000]), one.of(second[:4000])))[-1:]
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
         """See `Score`."""
+        numbers = numbers if self.place is None else numbers[:, self.place]
         mantissa, exponent = np.frexp(numbers)
         known = np.isfinite(numbers) & (numbers != 0)
         whole = np.where(known, np.ldexp(np.where(known, mantissa, 0.5), _DIGITS), 1).astype(np.int64)
-        place = np.frexp((whole & -whole).astype(np.float64))[1] - 1
-        return np.where(known, exponent - _DIGITS + place, _COARSE).astype(np.float64)
+        bit = np.frexp((whole & -whole).astype(np.float64))[1] - 1
+        return np.where(known, exponent - _DIGITS + bit, _COARSE).astype(np.float64)
 
     def describe(self) -> str:
         """See `Score`."""
-        return "log2(unit of the last bit of y)"
+        return f"log2(unit of the last bit of y{'' if self.place is None else f'[{self.place}]'})"
 
     def to_dict(self) -> dict[str, Any]:
         """See `Score`."""
-        return {"kind": self.KIND}
+        return {"kind": self.KIND} | ({} if self.place is None else {"place": self.place})
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:  # noqa: ARG003
+    def from_dict(cls, data: dict[str, Any]) -> Self:
         """See `Score`."""
-        return cls()
+        return cls(read_place(data["place"], "grain's place") if "place" in data else None)
+
+
+def _is_fine(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether these are floating-point numbers rather than those of a grid.
+
+    Of doubles, one in twenty has a last bit below 2**-44 of its size. Of numbers that float32 holds, the last bits of
+    the smaller half are finer than those of the larger; on a grid they are not.
+    """
+    sample = np.concatenate([first[:500], second[:500]])
+    sample = sample[np.isfinite(sample) & (sample != 0)]
+    if len(sample) < 2:
+        return False
+    units = UnitInLastPlace().of(sample)
+    if np.count_nonzero(np.frexp(sample)[1] - units > 44) > len(sample) // 20:
+        return True
+    with np.errstate(over="ignore"):
+        single = np.all(sample.astype(np.float32) == sample)
+    smaller = np.abs(sample) < np.median(np.abs(sample))
+    return bool(single and smaller.any() and np.quantile(units[smaller], 0.05) < np.quantile(units[~smaller], 0.05))
 
 
 @dataclass(frozen=True)

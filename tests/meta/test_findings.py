@@ -1,0 +1,99 @@
+"""The page of findings is what programs and records give, and each accusation has a proof beside its statistic."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "examples" / "findings"
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(FOLDER))
+    yield import_module("run")
+    sys.path.remove(str(FOLDER))
+    for name in ("run", "page", "finding"):
+        del sys.modules[name]
+
+
+def test_the_page_and_the_reports_are_what_programs_and_records_give(run: ModuleType) -> None:
+    written = run.documents()
+    assert set(FOLDER.glob("*/report.md")) == written.keys() - {run.PAGE}
+    for path, text in written.items():
+        assert path.read_text(encoding="utf-8") == text, "python examples/findings/run.py --page"
+
+
+def test_every_record_answers_its_program_s_question_as_expected(run: ModuleType) -> None:
+    for account in run.accounts():
+        assert account.checked or "unavailable" in account.record, account.folder
+        for finding, record in account.checked:
+            assert record["question"] == finding.question(), (
+                f"{account.folder}: {finding.title} is older than its program"
+            )
+            assert record["verdict"] == finding.expected, f"{account.folder}: {finding.title}"
+        if account.checked:
+            assert [one.title for one, _ in account.checked] == [one.title for one in account.findings], account.folder
+
+
+def test_each_violation_is_confirmed_by_hand_and_exactly(run: ModuleType) -> None:
+    """The exact epsilon is above the claim, and the audit's bound is below the exact epsilon."""
+    for account in run.accounts():
+        for finding, record in account.checked:
+            assert 0 < len(finding.proof) <= 3 * 160, f"{account.folder}: {finding.title}: three lines"
+            if "exact" in record:
+                assert float(record["epsilon_lower"]) <= float(record["exact"]), f"{account.folder}: {finding.title}"
+        for finding, record in account.violated:
+            assert finding.fix and finding.status, f"{account.folder}: {finding.title}"
+            if "exact" in record:
+                assert float(record["exact"]) > finding.epsilon
+
+
+def test_only_a_quotation_is_stated_and_what_holds_under_a_condition_is_not_broken(run: ModuleType) -> None:
+    for path, text in run.documents().items():
+        for line in text.splitlines():
+            label, _, words = line.replace("*", "").partition(": ")
+            assert label not in ("Stated", "Read as") or words.startswith('"') == (label == "Stated"), f"{path}: {line}"
+    for account in run.accounts():
+        for finding, _ in account.violated:
+            assert not finding.condition, f"{account.folder}: {finding.title}"
+
+
+def test_last_bits_are_visible_or_not_and_no_violation(run: ModuleType) -> None:
+    rows = [line.split("|") for line in run.documents()[run.PAGE].splitlines() if line.startswith("| ")]
+    assert {row[6].strip() for row in rows if len(row) == 8} == {"last bits", "visible", "none seen", ""}
+
+
+def test_the_findings_are_broad_and_their_glue_is_short(run: ModuleType) -> None:
+    median_glue = import_module("page").median_glue
+    tested = [one for one in run.accounts() if one.checked]
+    assert len(tested) >= 12
+    assert median_glue(tested) <= 5
+
+
+def test_no_sound_sampler_was_accused_in_a_thousand_audits(run: ModuleType) -> None:
+    nulls = [one.record["nulls"] for one in run.accounts() if "nulls" in one.record]
+    assert sum(one["audits"] for one in nulls) >= 1000
+    assert not sum(one["accused"] for one in nulls)
+
+
+def test_edited_code_makes_a_record_old_and_edited_prose_does_not(run: ModuleType, tmp_path: Path) -> None:
+    findings_of = import_module("finding").findings_of
+    program = (FOLDER / "eeprivacy" / "program.py").read_text(encoding="utf-8")
+    edits = [
+        ("", ""),
+        ("Laplace noise of scale", "Noise of scale"),
+        ("epsilon=1.0, s", "epsilon=2.0, s"),
+        ("0.0.5", "0.0.6"),
+    ]
+    questions = []
+    for old, new in edits:
+        (tmp_path / "program.py").write_text(program.replace(old, new), encoding="utf-8")
+        questions.append(findings_of(tmp_path / "program.py")[1][0].question())
+    assert questions[0] == questions[1]
+    assert len(set(questions)) == 3
