@@ -89,10 +89,15 @@ class Choice:
         """The greatest bound that the event or an alternative may well give."""
         return max(one.optimistic for one in (self, *self.alternatives))
 
+    @property
+    def least_optimistic(self) -> float:
+        """The optimistic bound from which on an alternative is worth a share of the error."""
+        p, q = self.seen.smoothed
+        return self.optimistic + _WORTH_A_SHARE * (math.log(p / q) - self.optimistic)
+
     def tested(self) -> Choice:
         """The same with the few alternatives that are worth a share of the error, the most optimistic first."""
-        p, q = self.seen.smoothed
-        least = self.optimistic + _WORTH_A_SHARE * (math.log(p / q) - self.optimistic)
+        least = self.least_optimistic
         worth = sorted((one for one in self.alternatives if one.optimistic > least), key=lambda one: -one.optimistic)
         return replace(self, alternatives=tuple(worth[:_MOST_TESTED]))
 
@@ -211,7 +216,7 @@ def _alternatives(best: Choice, candidates: list[_Candidate]) -> tuple[Choice, .
     for one in sorted(others, key=lambda one: -one.worth(best.optimistic)):
         if len(found) > _MOST_ALTERNATIVES:
             break
-        if one.possible > best.optimistic and not any(_alike(one, other) for other in found):
+        if one.optimistic > best.least_optimistic and not any(_alike(one, other) for other in found):
             found.append(one)
     return tuple(found[1:])
 
