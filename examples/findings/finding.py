@@ -21,6 +21,7 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,7 @@ def formula(**data: Any) -> Callable[[Callable[[], Any]], Finding]:
     return lambda glue: Finding(glue, **data)
 
 
+@cache
 def findings_of(path: Path) -> tuple[Library, list[Finding]]:
     """The library and the findings of one program, which is loaded."""
     names = runpy.run_path(str(path))

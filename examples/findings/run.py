@@ -88,8 +88,9 @@ def accounts() -> list[Account]:
 
 def documents() -> dict[Path, str]:
     """The page, and a report for each library with a claim that does not hold."""
-    reports = {HERE / one.folder / "report.md": report_of(one) for one in accounts()}
-    return {PAGE: page_of(accounts())} | {path: text for path, text in reports.items() if text}
+    found = accounts()
+    reports = {HERE / one.folder / "report.md": report_of(one) for one in found}
+    return {PAGE: page_of(found)} | {path: text for path, text in reports.items() if text}
 
 
 def main() -> int:

@@ -211,12 +211,12 @@ def _scores(first: Sample, second: Sample, rng: np.random.Generator, *, floating
 
 def _alternatives(best: Choice, candidates: list[_Candidate]) -> tuple[Choice, ...]:
     """Those that may well show more than the best event, the worthiest first, each unlike those before it."""
-    others = [one.choice(which) for one in candidates for which in (0, 1)]
-    found = [best]
+    least, found = best.least_optimistic, [best]
+    others = [one.choice(which) for one in candidates for which in (0, 1) if one.optimistic[which] > least]
     for one in sorted(others, key=lambda one: -one.worth(best.optimistic)):
         if len(found) > _MOST_ALTERNATIVES:
             break
-        if one.optimistic > best.least_optimistic and not any(_alike(one, other) for other in found):
+        if not any(_alike(one, other) for other in found):
             found.append(one)
     return tuple(found[1:])
 
