@@ -463,7 +463,7 @@ def _window(summands: Counted) -> Window:
             # no slope is better than this one, or a normal distribution's reach is near
             if found >= before or found < 1.2 * math.sqrt(-2 * _OUTSIDE) * deviation:
                 return math.ceil(found * (1 + 1e-6) + 4 * _EPS * abs(centre)) + 1
-            slope /= 2
+            slope /= 1.5
 
     first, last = max(least, math.floor(centre) - reach(-1)), min(most, math.ceil(centre) + reach(+1))
     outside = ((first > least) + (last < most)) * math.exp(_OUTSIDE)

@@ -43,7 +43,7 @@ _FEW, _MANY, _TYPICAL = 2**16, 2**20, 1e-5
 """A grid finer than the width asks for where that is cheap: at least _FEW points, and up to _MANY for errors like those
 of a single grid of this spacing. A larger width than `WIDTH` asks for speed: then the grid is coarser."""
 
-_SINGLE, _PER_GRID, _DEEPEST = 4, 8, 4
+_SINGLE, _PER_GRID, _DEEPEST = 3, 8, 4
 """The least losses on the finest grid, about how many of its sums each grid above adds, and the most grids above it."""
 
 _ROUNDING = 1.6e-11
