@@ -60,8 +60,7 @@ from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, atoms_of, p
 from ldp_audit.losses.enclosed_loss import EnclosedLoss, mixture
 from ldp_audit.losses.loss import LossWithInfinity, PairLoss, log_sum
 from ldp_audit.losses.subsampled_loss import ReplacedLoss, SamplingRate, subsampled, symmetric
-from ldp_audit.mechanisms.additive_noise import AdditiveNoise
-from ldp_audit.mechanisms.mechanism import Adjacency
+from ldp_audit.mechanisms.mechanism import AdditiveNoise, Adjacency
 from ldp_audit.mechanisms.subsample_release import SubsampleRelease
 from ldp_audit.numerics import as_float, log_ratio, whole
 

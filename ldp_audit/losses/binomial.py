@@ -45,20 +45,15 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Binomial:
-    """The binomial distribution of n trials of odds p / q = (1 - e**low) / (e**low (1 - e**-high)); low < 0 < high."""
+    """The binomial distribution of n trials of odds p / q = (1 - e**low) / (e**low (1 - e**-high)); low < 0 < high.
+
+    logs: ln p and ln q.
+    """
 
     n: int
     high: float
     low: float
-
-    @cached_property
-    def logs(self) -> tuple[float, float]:
-        """ln p and ln q; the one near 0 is computed from the other, to have all digits when multiplied by n."""
-        whole = math.expm1(self.low - self.high)  # ratios first: logarithms of tiny losses would lose digits
-        log_p, log_q = math.log(math.expm1(self.low) / whole), self.low + math.log(math.expm1(-self.high) / whole)
-        if log_p > log_q:
-            return math.log1p(-math.exp(log_q)), log_q
-        return log_p, math.log1p(-math.exp(log_p))
+    logs: tuple[float, float]
 
     @cached_property
     def deviation(self) -> float:

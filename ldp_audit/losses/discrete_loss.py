@@ -272,8 +272,13 @@ class BinomialLoss(PairLoss):
         return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
 
     def log_probability(self) -> tuple[float, float]:
-        """ln P(high) and ln P(low) of one report: P(high) = (1 - e**low) / (1 - e**(low - high))."""
-        return self._binomial.logs
+        """ln P(high) and ln P(low) of one report: P(high) = (1 - e**low) / (1 - e**(low - high)).
+
+        The one near 0 is computed from the other, to have all digits when multiplied by `times`.
+        """
+        span = math.expm1(self.low - self.high)  # ratios first: logarithms of tiny losses would lose digits
+        high, low = math.log(math.expm1(self.low) / span), self.low + math.log(math.expm1(-self.high) / span)
+        return (math.log1p(-math.exp(low)), low) if high > low else (high, math.log1p(-math.exp(high)))
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`; both bounds are the same."""
@@ -320,7 +325,7 @@ class BinomialLoss(PairLoss):
 
     def transform(self) -> Transform | None:
         """See `PairLoss`; of a single report."""
-        return AtomsTransform(self._listed(), whole=True) if self.times == 1 else None
+        return AtomsTransform(self._atoms, whole=True) if self.times == 1 else None
 
     @property
     def moments_known(self) -> bool:
@@ -328,7 +333,7 @@ class BinomialLoss(PairLoss):
         return True
 
     def _divergence(self, alpha: float) -> Divergence:
-        return self._listed().divergence(alpha) if self.times == 1 else super()._divergence(alpha)
+        return self._atoms.divergence(alpha) if self.times == 1 else super()._divergence(alpha)
 
     def reversed(self) -> BinomialLoss:
         """See `PairLoss`."""
@@ -336,20 +341,19 @@ class BinomialLoss(PairLoss):
 
     def atoms(self, most: int = 1000) -> DiscreteLoss | None:
         """See `PairLoss`."""
-        return self._listed() if self.times < most else None
+        return self._atoms if self.times < most else None
 
-    def _listed(self) -> DiscreteLoss:
+    @cached_property
+    def _atoms(self) -> DiscreteLoss:
+        logs = np.array(self.log_probability()[::-1])
         counts = np.arange(self.times + 1, dtype=np.float64)
-        logs = log_binomial(counts, float(self.times), *self.log_probability())
+        if self.times > 1:
+            logs = log_binomial(counts, float(self.times), *self.log_probability())
         return DiscreteLoss(counts * self.high + (self.times - counts) * self.low, logs, log_missing=-math.inf)
 
     @cached_property
     def _binomial(self) -> Binomial:
-        return Binomial(self.times, self.high, self.low)
-
-    @cached_property
-    def _atoms(self) -> DiscreteLoss:
-        return self._listed()
+        return Binomial(self.times, self.high, self.low, self.log_probability())
 
     def _log_delta(self, epsilon: float) -> float:
         if math.isinf(epsilon):
@@ -500,11 +504,12 @@ def sum_of_losses(losses: Sequence[tuple[PairLoss, int]]) -> PairLoss | None:
     returns: exact up to losses of 1000 nats, bounded beyond; None where a loss has no finite list of values, or the
     combinations would be too many.
     """
-    if least_support_size(losses) > MOST_COMBINATIONS:
+    lists = [loss.atoms(MOST_COMBINATIONS) for loss, _ in losses]
+    if None in lists or least_support_size(losses) > MOST_COMBINATIONS:
         return None
     total, steps, given = ZERO_LOSS, 2, 0.0
-    for loss, times in losses:
-        single, power = loss.atoms(MOST_COMBINATIONS), _power(loss, times)
+    for (loss, times), single in zip(losses, lists, strict=True):
+        power = _power(loss, times)
         together = None if power is None else _sums(total, power)
         if together is None:
             return None

@@ -12,12 +12,13 @@ import itertools
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.losses.loss import PairLoss
+from ldp_audit.mechanisms.mechanism import Adjacency, Mechanism
 from ldp_audit.mechanisms.randomness import BITS, WORDS, NumpySource, Source, source_of
 from ldp_audit.mechanisms.short_words import Draw, by_blocks
 
@@ -117,6 +118,23 @@ class FinitePrecision(Mechanism):
         if isinstance(source, NumpySource) and self.fits_blocks(x.dtype):
             return by_blocks(x, lambda size: self.blocks(x.dtype, size, source))
         return self.draw(x, source)
+
+
+class FinitePrecisionNoise(FinitePrecision):
+    """The distribution that a sampler of additive noise draws from."""
+
+    mechanism: Any
+    adjacency: ClassVar[Adjacency | None] = "add/remove"
+
+    def replaced_loss(self) -> PairLoss:
+        """See base; where both sensitivities are one, as the sampler's profile is that of the first."""
+        if self.mechanism.replaced != self.mechanism.sensitivity:
+            raise ValueError(f"{self!r} is known for a record present or absent alone; take its mechanism")
+        return self.pair_loss()
+
+    def domain(self) -> tuple[float, float]:
+        """See `mechanism`."""
+        return self.mechanism.domain()
 
 
 @dataclass(frozen=True)

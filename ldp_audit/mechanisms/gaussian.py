@@ -20,14 +20,13 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import exp, oo, pi, sqrt
 
 from ldp_audit.losses.noise_losses import GaussianLoss
-from ldp_audit.mechanisms.additive_noise import INPUT, SENSITIVITY, AdditiveNoise, FinitePrecisionNoise
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
-from ldp_audit.mechanisms.finite_precision import AliasTable
+from ldp_audit.mechanisms.finite_precision import AliasTable, FinitePrecisionNoise
 from ldp_audit.mechanisms.hockey_stick import Doubled, doubled, hockey_stick
 from ldp_audit.mechanisms.inputs import finite, numbers_of, single
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import Example, Parameter
+from ldp_audit.mechanisms.mechanism import INPUT, SENSITIVITY, AdditiveNoise, Example, Parameter
 from ldp_audit.mechanisms.noise_grid import NoiseGrid, floor_log2, require_moderate
 from ldp_audit.mechanisms.randomness import BITS, Source
 from ldp_audit.mechanisms.variable import Variable

@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import exp, oo
 
 from ldp_audit.losses.noise_losses import LaplaceLoss
-from ldp_audit.mechanisms.additive_noise import INPUT, SENSITIVITY, AdditiveNoise, FinitePrecisionNoise
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
+from ldp_audit.mechanisms.finite_precision import FinitePrecisionNoise
 from ldp_audit.mechanisms.inputs import finite, numbers_of, single
 from ldp_audit.mechanisms.laplace_noise import PARTS, discrete_laplace
 from ldp_audit.mechanisms.log_space import excess, levels
-from ldp_audit.mechanisms.mechanism import Example, Parameter
+from ldp_audit.mechanisms.mechanism import INPUT, SENSITIVITY, AdditiveNoise, Example, Parameter
 from ldp_audit.mechanisms.noise_grid import NoiseGrid, floor_log2, require_moderate
 from ldp_audit.mechanisms.randomness import BITS, Source
 from ldp_audit.mechanisms.variable import Variable

@@ -1,4 +1,10 @@
-"""The base class of all mechanisms, and their parameters: what each must define, and what is derived from it."""
+"""The base class of all mechanisms, and their parameters: what each must define, and what is derived from it.
+
+Noise on a sum over records (`AdditiveNoise`) has two sensitivities. A record that is present or absent moves the sum by
+at most `sensitivity`; one that is replaced by another, by at most `replaced`, which is at most twice that, as a
+replaced record leaves and another comes. A sum of vectors of norm at most 1 has 1 and 2; a count has 1 and 1. Only who
+knows the sum knows the second one, so it is not guessed.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,7 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -16,7 +22,9 @@ from sympy import oo
 from ldp_audit.figure import Panel, Series, plotted
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, symmetric_loss
 from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.noise_losses import NoiseLoss
 from ldp_audit.losses.profile_loss import loss_of_profile
+from ldp_audit.mechanisms.inputs import finite
 from ldp_audit.mechanisms.log_space import excess, levels
 from ldp_audit.mechanisms.variable import EPSILON, Variable
 from ldp_audit.numerics import as_float, shown
@@ -273,3 +281,65 @@ def _worst_rows(mechanism: Mechanism) -> tuple[NDArray[np.float64], NDArray[np.f
         raise ValueError(f"{mechanism!r} does not list its reports")
     first, second = (np.array([float(mechanism.log_prob(y, x)) for y in reports]) for x in pair)
     return first, second
+
+
+INPUT = Variable("x", -oo, oo)
+SENSITIVITY = Parameter("sensitivity", Variable("D", 0, oo, open="left"), typical=(0.1, 2.0))
+
+
+class AdditiveNoise(Mechanism):
+    """x + noise, for inputs at most `sensitivity` apart: with a record, and without it.
+
+    sensitivity, replaced: > 0, finite; replaced, at most twice the sensitivity, is how far a replaced record moves x.
+    None where that is not known; neighbours are then those with a record and without it alone. The profile, epsilon and
+    the samplers are those for inputs `sensitivity` apart.
+    """
+
+    sensitivity: float
+    replaced: float | None
+    adjacency: ClassVar[Adjacency | None] = "add/remove"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.replaced is None:
+            return
+        distance = as_float(self.replaced)
+        if not 0 < distance <= 2 * self.sensitivity:
+            raise ValueError(
+                f"replaced must be a number > 0, at most twice the sensitivity {self.sensitivity!r}, as a record that "
+                f"is replaced leaves and another comes; got {shown(self.replaced)}"
+            )
+        object.__setattr__(self, "replaced", distance)
+
+    def __repr__(self) -> str:
+        given = ((one.name, getattr(self, one.name)) for one in fields(self))  # type: ignore[arg-type]
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
+
+    @abstractmethod
+    def moved(self, distance: float) -> NoiseLoss:
+        """The loss between two inputs at this distance, > 0."""
+
+    def pair_loss(self) -> PairLoss:
+        """See base; with a record, and without it."""
+        return self.moved(self.sensitivity)
+
+    def replaced_loss(self) -> PairLoss:
+        """See base."""
+        if self.replaced is None:
+            raise ValueError(
+                f"replaced must be stated where a record is replaced by another: how far that moves the sum, at most "
+                f"{2 * self.sensitivity!r}, as in {repr(self)[:-1]}, replaced=...)"
+            )
+        return self.moved(self.replaced)
+
+    def worst_pair(self) -> tuple[float, float]:
+        """Two inputs at distance `sensitivity`."""
+        return 0.0, self.sensitivity
+
+    def domain(self) -> tuple[float, float]:
+        """An interval of length `sensitivity` around 0."""
+        return -self.sensitivity / 2, self.sensitivity / 2
+
+    def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """x: no bias."""
+        return finite("x", x)[()]
