@@ -33,7 +33,6 @@ from ldp_audit.progress import Progress
 from ldp_audit.workers import ThisProcess, pool_of
 
 _CALLS_SHARE = 0.01
-_ALTERNATIVES_SHARE = 0.3
 _CURVES_SHARE = 0.2
 
 
@@ -143,7 +142,7 @@ def audit(
 
     # 2. Test: the event is fixed, and counted on fresh samples.
     choice, alternatives = found.choice, found.choice.alternatives
-    budget = _budget(error, alternatives=bool(alternatives), curves=curves, independent=product is not None)
+    budget = _budget(error, alternatives=choice.error_of_alternatives, curves=curves, independent=product is not None)
     test = Test((*choice.events, *found.levels), found.pair(named), found.places, samples - found.spent, program.rows)
     design = choice.design_epsilon(claimed_delta)
     state.fix(test, design)
@@ -225,13 +224,13 @@ class _Finding:
     delta: float | None
 
 
-def _budget(error: float, *, alternatives: bool, curves: bool, independent: bool) -> dict[str, float]:
+def _budget(error: float, *, alternatives: float, curves: bool, independent: bool) -> dict[str, float]:
     """The error of each part; together, all of it."""
     shares = {"calls": _CALLS_SHARE} | ({"curves": _CURVES_SHARE} if curves else {})
     if independent:
         shares["independent"] = (1 - sum(shares.values())) / 2
     if alternatives:
-        shares["alternatives"] = (1 - sum(shares.values())) * _ALTERNATIVES_SHARE
+        shares["alternatives"] = (1 - sum(shares.values())) * alternatives
     return {name: error * share for name, share in ({"event": 1 - sum(shares.values())} | shares).items()}
 
 

@@ -27,6 +27,7 @@ _LEAST_DOUBT = 1.5  # and of those of which much was seen
 _LUCK = -1.5  # and of those that fresh samples may show to be the best
 _MOST_ALTERNATIVES, _MOST_TESTED = 11, 3  # that are named beside an event, and tested with it
 _WORTH_A_SHARE = 0.05  # of the distance of the expected bound from the log ratio, which sharing the error adds to it
+_SHARE, _SHARE_OF_SUREST = 0.3, 0.05  # of the error, of the alternatives, and of a sure one beside a promising event
 _ALIKE = 0.15  # events of one score whose counts differ by less, in nats, are not both tested
 _DOUBT_OF_FEW = 3.5  # and by which the best of a dozen events must stand out, for a rarer one not to win by luck
 _READABLE = 0.001  # of the bound, given away for an event of fewer pieces
@@ -96,10 +97,22 @@ class Choice:
         return self.optimistic + _WORTH_A_SHARE * (math.log(p / q) - self.optimistic)
 
     def tested(self) -> Choice:
-        """The same with the few alternatives that are worth a share of the error, the most optimistic first."""
+        """The same with the few alternatives that are worth a share of the error, the most optimistic first.
+
+        Without any, with the one of which most is known, if that is more than of this event.
+        """
         least = self.least_optimistic
         worth = sorted((one for one in self.alternatives if one.optimistic > least), key=lambda one: -one.optimistic)
-        return replace(self, alternatives=tuple(worth[:_MOST_TESTED]))
+        surest = max(self.alternatives, key=lambda one: one.predicted, default=self)
+        sure = [surest] if surest.predicted > self.predicted else []
+        return replace(self, alternatives=tuple(worth[:_MOST_TESTED] or sure))
+
+    @property
+    def error_of_alternatives(self) -> float:
+        """The share of the error that the tests of the alternatives spend together; 0 without any."""
+        if not self.alternatives:
+            return 0.0
+        return _SHARE if any(one.optimistic > self.least_optimistic for one in self.alternatives) else _SHARE_OF_SUREST
 
     @property
     def events(self) -> tuple[Event, ...]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,21 @@ def test_events_that_were_counted_alike_are_named_once() -> None:
     counts = [(one.swapped, one.seen) for one in (choice, *choice.alternatives)]
     assert len(counts) > 3
     assert len(set(counts)) == len(counts)
+
+
+def test_beside_a_rare_event_stands_the_surest_for_a_small_share_of_the_error() -> None:
+    event = chosen(samplers.labels, (0, 1)).event
+    common = Choice(event, swapped=False, predicted=0.093, seen=Counts(50_000, 10**5, 45_000, 10**5), optimistic=0.098)
+    rare = Choice(event, swapped=True, predicted=0.07, seen=Counts(1100, 10**5, 1000, 10**5), optimistic=0.1)
+    promising = replace(rare, optimistic=0.3)
+    beside_rare = replace(rare, alternatives=(common,)).tested()
+    assert beside_rare.alternatives == (common,)
+    assert 0 < beside_rare.error_of_alternatives < 0.1
+    assert replace(common, alternatives=(replace(rare, optimistic=0.0981),)).tested().alternatives == ()
+    beside_common = replace(common, alternatives=(rare, promising)).tested()
+    assert beside_common.alternatives[0] == promising
+    assert beside_common.error_of_alternatives > 0.2
+    assert common.error_of_alternatives == 0
 
 
 def test_alternatives_are_tested_for_their_own_share_of_the_error() -> None:
