@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldp_audit.cli.command_line import check_writable, write_json
+from ldp_audit.cli.console import say
 from ldp_audit.files import read_json
 from ldp_audit.progress import Progress
 
@@ -132,9 +133,9 @@ def run(options: argparse.Namespace) -> int:
     finally:
         progress.end()
     write_json(options, result.to_dict())
-    print(result.describe())
+    say(result.describe())
     if result.verdict == "not refuted":
-        print("no proof that the claim holds: what was run did not refute it")
+        say("no proof that the claim holds: what was run did not refute it")
     return 1 if result.violated else 3 if result.verdict == "inconclusive" else 0
 
 
@@ -234,7 +235,7 @@ def _compared(options: argparse.Namespace, loaded: Any) -> tuple[Any, float | No
     epsilon, own = options.epsilon, getattr(loaded, "epsilon", None)
     if epsilon is None and isinstance(own, int | float):
         epsilon = own
-        print(f"no --epsilon: the claim is what {options.target} is calibrated to, {epsilon:.10g}")
+        say(f"no --epsilon: the claim is what {options.target} is calibrated to, {epsilon:.10g}")
     return _inputs_of(options, loaded, input_of), epsilon
 
 

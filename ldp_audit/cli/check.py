@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldp_audit.cli.command_line import check_writable, write_json
+from ldp_audit.cli.console import columns, say
 
 if TYPE_CHECKING:
     from ldp_audit.claims.claim import Paper
@@ -55,10 +56,10 @@ def run(options: argparse.Namespace) -> int:
         if options.out:
             write.write_files(options.out, write.rendered(report))
             first = "report.html" if len(papers) == 1 else "index.html"
-            print(f"\nreport: {options.out / first} (also report.md, report.json)")
+            say(f"\nreport: {options.out / first} (also report.md, report.json)")
         write_json(options, report)
     for error in failed:
-        print(f"not settled: {error}", file=sys.stderr)
+        say(f"not settled: {error}", sys.stderr)
     return 2 if failed else int(bool(options.fail_on) and _fails(settled, options.fail_on))
 
 
@@ -96,13 +97,14 @@ def _settle(paper: Paper, options: argparse.Namespace, failed: list[str]) -> lis
             outcome = settle_claim(claim, options.seconds)
         except ValueError as error:
             failed.append(str(error))
-            print(f"[{place:3d}/{len(paper.claims)}] {name:<12} ERROR        {_short(str(error), 90)}", flush=True)
+            say(f"[{place:3d}/{len(paper.claims)}] {name:<12} ERROR        {_short(str(error), 90)}")
             continue
         outcomes.append(outcome)
         if not options.quiet:
             heading = f"[{place:3d}/{len(paper.claims)}] {name:<12} {outcome.verdict:<12} {outcome.seconds:6.3f} s"
             note = "" if claim.source == "paper" else f"({claim.source}) "
-            print(f"{heading}  {_short(note + claim.says, 76)}", flush=True)
+            left = columns(len(heading) + 78) - len(heading) - 2
+            say(f"{heading}  {_short(note + claim.says, left)}")
     return outcomes
 
 
@@ -116,17 +118,17 @@ def _print_summary(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]]) -> N
         counts = Counter(str(outcome.verdict) for outcome in outcomes if outcome.claim.source == "paper")
         others = [outcome.claim.id for outcome in outcomes if outcome.claim.source != "paper"]
         seconds = sum(outcome.seconds for outcome in outcomes)
-        print(f"\n{paper.key}: {len(outcomes)} claims in {seconds:.2f} s")
+        say(f"\n{paper.key}: {len(outcomes)} claims in {seconds:.2f} s")
         for verdict, count in counts.most_common():
-            print(f"  {verdict:<12} {count:3d}")
+            say(f"  {verdict:<12} {count:3d}")
         if others:
-            print(f"  not the paper's own, so not counted: {', '.join(others)}")
+            say(f"  not the paper's own, so not counted: {', '.join(others)}")
         by_solver = [o.claim.id for o in outcomes if any(by_solver_alone(p.evidence) for p in o.all_parts())]
         same = [o.claim.id for o in outcomes if o.parts and all(says_nothing(part.statement) for part in o.parts)]
         if same:
-            print(f"  true by the way they are written, both sides being one expression: {', '.join(same)}")
+            say(f"  true by the way they are written, both sides being one expression: {', '.join(same)}")
         if by_solver:
-            print(f"  resting on a solver's word alone: {', '.join(by_solver)}")
+            say(f"  resting on a solver's word alone: {', '.join(by_solver)}")
 
 
 def _fails(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]], fail_on: str) -> bool:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from ldp_audit.cli.command_line import write_json
+from ldp_audit.cli.console import say
 from ldp_audit.progress import Progress
 
 
@@ -34,6 +35,6 @@ def run(options: argparse.Namespace) -> int:
     )
     for path in files:
         size, digest = package.digests[path.name]
-        print(f"{size:>12,} bytes  sha256 {digest[:12]}...  {path}")
-    print(f"{'already there' if there else 'fetched'}: --data {options.name} --folder {options.folder}")
+        say(f"{size:>12,} bytes  sha256 {digest[:12]}...  {path}")
+    say(f"{'already there' if there else 'fetched'}: --data {options.name} --folder {options.folder}")
     return 0

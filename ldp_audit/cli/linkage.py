@@ -6,6 +6,7 @@ import argparse
 
 from ldp_audit.cli.audit import count
 from ldp_audit.cli.command_line import check_writable, write_json
+from ldp_audit.cli.console import say
 from ldp_audit.progress import Progress
 
 
@@ -46,5 +47,5 @@ def run(options: argparse.Namespace) -> int:
     finally:
         progress.end()
     write_json(options, report.to_dict())
-    print(report.describe())
+    say(report.describe())
     return 0

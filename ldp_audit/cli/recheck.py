@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ldp_audit.cli.command_line import write_json
+from ldp_audit.cli.console import say
 from ldp_audit.files import read_json
 
 
@@ -44,21 +45,21 @@ def run(options: argparse.Namespace) -> int:
     found = {"claims": [asdict(outcome) for outcome in outcomes], "refused": len(refused), "differing": differing}
     write_json(options, found)
     for outcome in refused:
-        print(f"REFUSED {outcome.id}{f' ({outcome.verdict})' if outcome.verdict else ''}: {outcome.complaint}")
+        say(f"REFUSED {outcome.id}{f' ({outcome.verdict})' if outcome.verdict else ''}: {outcome.complaint}")
     for name, difference in differing:
-        print(f"DIFFERS {name}: {difference}")
+        say(f"DIFFERS {name}: {difference}")
     listed = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
     trusted = f"; {len(by_solver)} rest on a solver's word, not verified" if by_solver else ""
     seconds = time.perf_counter() - start
-    print(f"verified {len(verified)} of {len(claims)} claims in {seconds:.2f} s: {listed}{trusted}")
+    say(f"verified {len(verified)} of {len(claims)} claims in {seconds:.2f} s: {listed}{trusted}")
     if by_solver:
-        print(f"resting on a solver's word: {', '.join(outcome.id for outcome in by_solver)}")
+        say(f"resting on a solver's word: {', '.join(outcome.id for outcome in by_solver)}")
     if options.against and not differing:
-        print(f"every statement is the one that {options.against} makes, word by word")
+        say(f"every statement is the one that {options.against} makes, word by word")
     papers = list(dict.fromkeys(claim["paper"] for claim in report["claims"]))
     marks = {name: digest([claim for claim in report["claims"] if claim["paper"] == name])[:16] for name in papers}
     marks |= {"all": digest(report["claims"])[:16]} if len(papers) > 1 else {}
-    print(f"digest of the claims, as on the pages: {', '.join(f'{name} {mark}' for name, mark in marks.items())}")
+    say(f"digest of the claims, as on the pages: {', '.join(f'{name} {mark}' for name, mark in marks.items())}")
     return int(bool(refused or differing or (options.strict and by_solver)))
 
 
