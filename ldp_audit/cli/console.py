@@ -80,9 +80,10 @@ def say_table(rows: Sequence[Sequence[str]]) -> None:
         return
     from rich.table import Table
 
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
-    for place, head in enumerate(rows[0]):
-        grid.add_column(head, justify="right" if place else "left", vertical="bottom")
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="", highlight=True)
+    for place, (head, *cells) in enumerate(zip(*rows, strict=True)):
+        words = textwrap.fill(head, max(map(len, [*head.split(), *cells, " "])))
+        grid.add_column(words, justify="right" if place else "left")
     for row in rows[1:]:
         grid.add_row(*row)
     terminal.print(grid, soft_wrap=False)
