@@ -327,6 +327,21 @@ def test_progress_on_a_terminal_is_one_line_of_its_width(monkeypatch: pytest.Mon
     assert capsys.readouterr().err == "\ra line of more than" + "\rshort              " + "\r     \r"
 
 
+def test_what_is_said_too_early_is_shown_when_a_line_is_due(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """Catches a long step that is announced in the first two seconds, and then silent."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Progress(first=0.2) as progress:
+        progress("over at once")
+    with Progress(first=0.2) as progress:
+        progress("a first step")
+        progress("a long step")
+        said, until = "", time.monotonic() + 30
+        while not said and time.monotonic() < until:
+            time.sleep(0.01)
+            said = capsys.readouterr().err
+    assert (said, capsys.readouterr().err) == ("\ra long step", "\r           \r")
+
+
 def stretched(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
     """Laplace noise, in floating point; epsilon 2 between the ends of [-1, 1]."""
     return x + rng.laplace(size=n)

@@ -41,11 +41,8 @@ def run(options: argparse.Namespace) -> int:
     from ldp_audit.accounting.protocols.protocol_report import account
 
     check_writable(options)
-    progress = Progress(options.quiet)
-    try:
+    with Progress(options.quiet) as progress:
         report = account(protocol, delta=options.delta, width=options.width, progress=progress)
-    finally:
-        progress.end()
     write_json(options, report.to_dict())  # first: whoever reads what is printed may close the pipe
     say(report.describe(width=text_columns()))
     return 0

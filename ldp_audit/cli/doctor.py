@@ -12,6 +12,7 @@ from typing import Any
 
 from ldp_audit.cli.command_line import INSTALL, write_json
 from ldp_audit.cli.console import say
+from ldp_audit.progress import Progress
 
 _PEERS = ("opendp", "diffprivlib", "multi-freq-ldpy", "flwr")
 
@@ -22,7 +23,9 @@ def add_arguments(_: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the findings; 0 if all required packages are installed and work, else 1."""
-    found = diagnosis()
+    with Progress() as progress:
+        progress("looking for devices and defects")
+        found = diagnosis()
     write_json(options, found)
     say(f"ldp-audit {found['version']}, Python {found['python']}, {found['platform']}, {found['cores']} cores")
     for group in found["packages"]:

@@ -34,18 +34,17 @@ def run(options: argparse.Namespace) -> int:
     if options.plot:
         check_place(options.plot)
     check_writable(options)
-    progress = Progress(options.quiet)
-    mechanism = target.load(options.target)
-    try:
+    with Progress(options.quiet) as progress:
+        progress(f"loading {options.target}")
+        mechanism = target.load(options.target)
         summary = summarise(mechanism, options.levels or LEVELS, progress)
-    finally:
-        progress.end()
-    if options.plot:
-        from ldp_audit.accounting.exact_summary import profile_figure
-        from ldp_audit.reports import figures, write
+        if options.plot:
+            from ldp_audit.accounting.exact_summary import profile_figure
+            from ldp_audit.reports import figures, write
 
-        drawn = figures.svg(profile_figure(mechanism).to_dict())
-        write.write_files(options.plot.parent, {options.plot.name: drawn + "\n"})
+            progress(f"drawing {options.plot}")
+            drawn = figures.svg(profile_figure(mechanism).to_dict())
+            write.write_files(options.plot.parent, {options.plot.name: drawn + "\n"})
     write_json(options, summary)
     say(summary["mechanism"])
     say(f"  {'neighbours':<20} {summary['adjacency']}")

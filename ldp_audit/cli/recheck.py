@@ -10,6 +10,7 @@ from typing import Any
 from ldp_audit.cli.command_line import write_json
 from ldp_audit.cli.console import say
 from ldp_audit.files import read_json
+from ldp_audit.progress import Progress
 
 
 def add_arguments(recheck: argparse.ArgumentParser) -> None:
@@ -20,6 +21,7 @@ def add_arguments(recheck: argparse.ArgumentParser) -> None:
     add("--strict", action="store_true", help="refuse parts that rest on a solver's word alone")
     add("--pure", action="store_true", help="use the standard library alone, not numpy: slower where words are counted")
     add("--seconds", type=float, default=600.0, metavar="S", help="for the whole file; 600 by default")
+    add("--quiet", action="store_true", help="no progress")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -35,11 +37,17 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"--seconds must be positive, got {options.seconds:g}")
     recheck_alone.PURE[0] = options.pure
     start, report = time.perf_counter(), read_json(options.file)
-    outcomes = list(recheck_claims(report, options.seconds))
+    outcomes = []
+    with Progress(options.quiet) as progress:
+        progress(f"rechecking {options.file}")
+        for outcome in recheck_claims(report, options.seconds):
+            outcomes.append(outcome)
+            progress(f"rechecked {len(outcomes)} of {len(report['claims'])} claims")
+        progress("building the source's statements")
+        differing = _differences(report, options.against) if options.against else []
     claims = [outcome for outcome in outcomes if outcome.verdict]
     refused = [outcome for outcome in outcomes if outcome.complaint]
     by_solver = [outcome for outcome in claims if outcome.unverified and not outcome.complaint]
-    differing = _differences(report, options.against) if options.against else []
     verified = [outcome for outcome in claims if not outcome.complaint and not outcome.unverified]
     counts = Counter(outcome.verdict for outcome in verified)
     found = {"claims": [asdict(outcome) for outcome in outcomes], "refused": len(refused), "differing": differing}

@@ -62,13 +62,10 @@ def run(options: argparse.Namespace) -> int:
 
     start = time.perf_counter()
     check_writable(options)
-    progress = Progress(options.quiet)
-    try:
+    with Progress(options.quiet) as progress:
         report = _gathered(options, progress)
         progress("writing")
         files = whole.rendered(report, options.fail_on)
-    finally:
-        progress.end()
     write.write_files(options.out, files)
     write_json(options, report)
     counts = ", ".join(f"{count} {verdict}" for verdict, count in report["summary"].items())

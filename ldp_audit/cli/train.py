@@ -92,8 +92,8 @@ def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
 
     sweeps = _sweeps(options, plan)
     check_writable(options)
-    progress, embedded = Progress(options.quiet, first=0.0), embedded_data(plan)
-    try:
+    embedded = embedded_data(plan)
+    with Progress(options.quiet, first=0.0) as progress:
         progress(f"reading {options.data or embedded or 'data'}")
         from ldp_audit.training.experiment import run_experiment  # imports torch, which takes a second or two
 
@@ -113,8 +113,6 @@ def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
             keep_models=options.keep_model,
             progress=progress,
         )
-    finally:
-        progress.end()
 
 
 def _sweeps(options: argparse.Namespace, plan: type) -> Sequence[Any]:
