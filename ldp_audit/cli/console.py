@@ -24,6 +24,7 @@ COLOURS = {
 """The colour of each verdict; "consistent" has none, as it is no proof."""
 
 _TEXT = 118
+_PROSE = 25  # characters of a cell from which on it is a sentence, and aligned left where it may be wrapped
 
 
 def _patterns() -> list[str]:
@@ -82,8 +83,9 @@ def say_table(rows: Sequence[Sequence[str]]) -> None:
 
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="", highlight=True)
     for place, (head, *cells) in enumerate(zip(*rows, strict=True)):
-        words = textwrap.fill(head, max(map(len, [*head.split(), *cells, " "])))
-        grid.add_column(words, justify="right" if place else "left")
+        longest = max(map(len, [*cells, " "]))
+        words = textwrap.fill(head, max(map(len, [*head.split(), "x" * longest])))
+        grid.add_column(words, justify="right" if place and longest < _PROSE else "left")
     for row in rows[1:]:
         grid.add_row(*row)
     terminal.print(grid, soft_wrap=False)
