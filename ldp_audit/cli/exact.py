@@ -37,6 +37,7 @@ def run(options: argparse.Namespace) -> int:
     with Progress(options.quiet) as progress:
         progress(f"loading {options.target}")
         mechanism = target.load(options.target)
+        progress(f"exact epsilon, moments and profile of {options.target}")
         summary = summarise(mechanism, options.levels or LEVELS, progress)
         if options.plot:
             from ldp_audit.accounting.exact_summary import profile_figure
