@@ -30,7 +30,8 @@ x = Variable("x", 0, 1)
 says = "a number between 0 and 1 is at most 1, which takes more words here than any line of eighty columns has"
 first = Claim("T-1", "here", says, parts=[at_most(x, 1)])
 second = Claim("T-2", "here", "x is 0", parts=[at_most(x, 0)])
-third = Claim("T-3", "here", "[bold]x[/bold] is :smile:", argument="words")
+third = Claim("T-3", name="a name", place="here", says=says, parts=[at_most(x, 2)])
+fourth = Claim("T-4", "here", "[bold]x[/bold] is :smile:", argument="words")
 """
 WIDE = [
     "linkage --clients 100 --dimension 100 --epsilon 1 --window 10 --offset 0.5",
@@ -83,6 +84,7 @@ def test_verdicts_are_coloured_on_a_terminal_and_its_width_is_kept(module: str) 
     assert f"{GREEN}PROVED{END}" in shown
     assert f"{RED}REFUTED{END}" in shown
     assert "PROSE        " in shown
+    assert re.search(r"T-3 .* s  a name$", shown, re.MULTILINE), "a claim's name is short enough"
     assert "[bold]x[/bold] is :smile:" in shown
     assert max(map(len, lines(shown))) == 80, "the long title takes the rest of the line"
 
@@ -123,7 +125,7 @@ def test_json_on_a_terminal_has_no_colours(module: str, monkeypatch: pytest.Monk
     terminal(monkeypatch)
     assert main(["check", "--claims", module, "--json", "-"]) == 0
     report, said = capsys.readouterr()
-    assert [claim["verdict"] for claim in json.loads(report)["claims"]] == ["PROVED", "REFUTED", "PROSE"]
+    assert [claim["verdict"] for claim in json.loads(report)["claims"]] == ["PROVED", "REFUTED", "PROVED", "PROSE"]
     assert f"{RED}REFUTED{END}" in said
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ldp_audit.claims.claim import Paper
     from ldp_audit.claims.settling import SettledClaim
 
+_SAYS = 76
+"""Columns of a claim's words in a line; a claim's name takes their place where a terminal leaves fewer."""
+
 
 def add_arguments(check: argparse.ArgumentParser) -> None:
     """The options of `ldp-audit check`."""
@@ -110,8 +113,9 @@ def _settle(paper: Paper, options: argparse.Namespace, failed: list[str]) -> lis
         if not options.quiet:
             heading = f"[{place:3d}/{len(paper.claims)}] {name:<12} {outcome.verdict:<12} {outcome.seconds:6.3f} s"
             note = "" if claim.source == "paper" else f"({claim.source}) "
-            left = columns(len(heading) + 78) - len(heading) - 2
-            say(f"{heading}  {_short(note + claim.says, left)}")
+            left = columns(len(heading) + 2 + _SAYS) - len(heading) - 2
+            says = claim.name if claim.name and len(note + claim.says) > left < _SAYS else claim.says
+            say(f"{heading}  {_short(note + says, left)}")
     return outcomes
 
 
