@@ -37,7 +37,7 @@ test-peers: ## the adapters against the real libraries, in an environment of the
 FLOOR_TESTS := $(addprefix tests/,mechanisms/test_every_mechanism.py mechanisms/test_bound_sampling.py losses/test_grid_loss.py \
 	accounting/test_compose.py claims/test_engines.py claims/test_rounding.py auditing/test_audit.py auditing/test_distribute.py \
 	auditing/test_binomial_tails.py \
-	implementations/test_enumerate_map.py linkage training/test_every_pipeline.py reports/test_figures.py test_cli.py test_cli_doctor.py)
+	implementations/test_enumerate_map.py linkage training/test_every_pipeline.py reports/test_figures.py test_cli.py test_cli_doctor.py test_cli_terminal.py)
 test-floors: ## a file or two of every room on the lowest versions that pyproject.toml admits (build/floors)
 	rm -rf build/floors
 	$(PYTHON) -m venv build/floors

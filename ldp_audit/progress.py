@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
 import time
+from typing import Self
 
 _FIRST, _LIVE, _LOGGED = 2.0, 0.5, 10.0
 """Seconds before the first line, and between two where one line is written over, and where each stays."""
@@ -13,27 +15,59 @@ _FIRST, _LIVE, _LOGGED = 2.0, 0.5, 10.0
 class Progress:
     """One changing line on a terminal or in a notebook, elsewhere a line every ten seconds.
 
+    A text that comes before a line is due is shown when it is, by a timer, unless a newer one has taken its place.
+    A context, at whose end the line is cleared.
     first: seconds without a line at the beginning, on a terminal; elsewhere two, so that an early error stands alone.
     """
 
     def __init__(self, quiet: bool = False, first: float = _FIRST) -> None:  # noqa: FBT001, FBT002
         self.live = sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel")
         self.quiet, self.next, self.shown = quiet, time.perf_counter() + (first if self.live else _FIRST), 0
+        self.text, self.timer, self.lock = "", None, threading.Lock()
 
     def __call__(self, text: str) -> None:
-        """Show this line, if it is due."""
-        now = time.perf_counter()
-        if self.quiet or now < self.next:
+        """Show this line when one is due."""
+        if self.quiet:
             return
-        if self.live:  # a line that breaks could not be written over
-            text = text[: shutil.get_terminal_size().columns - 1]
-        sys.stderr.write("\r" + text.ljust(self.shown) if self.live else text + "\n")
-        sys.stderr.flush()
-        self.next, self.shown = now + (_LIVE if self.live else _LOGGED), len(text) if self.live else 0
+        with self.lock:
+            self.text, wait = text, self.next - time.perf_counter()
+            if wait <= 0:
+                self._show()
+            elif self.timer is None:
+                self.timer = threading.Timer(wait, self._due)
+                self.timer.daemon = True
+                self.timer.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
 
     def end(self) -> None:
-        """Clear the line that is shown."""
-        if self.shown:
-            sys.stderr.write("\r" + " " * self.shown + "\r")
-            sys.stderr.flush()
-        self.shown = 0
+        """Clear the line that is shown, and show none until the next call."""
+        with self.lock:
+            self._stop()
+            if self.shown:
+                sys.stderr.write("\r" + " " * self.shown + "\r")
+                sys.stderr.flush()
+            self.shown = 0
+
+    def _due(self) -> None:
+        with self.lock:
+            if self.timer is threading.current_thread():
+                self._show()
+
+    def _show(self) -> None:
+        self._stop()
+        # a line that breaks could not be written over
+        text = self.text[: shutil.get_terminal_size().columns - 1] if self.live else self.text
+        sys.stderr.write("\r" + text.ljust(self.shown) if self.live else text + "\n")
+        sys.stderr.flush()
+        self.next = time.perf_counter() + (_LIVE if self.live else _LOGGED)
+        self.shown = len(text) if self.live else 0
+
+    def _stop(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+        self.timer = None

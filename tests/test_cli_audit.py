@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ldp_audit
 from ldp_audit.auditing.program import CHUNK_ROWS
 from ldp_audit.cli import main
 from ldp_audit.progress import Progress
@@ -325,6 +327,28 @@ def test_progress_on_a_terminal_is_one_line_of_its_width(monkeypatch: pytest.Mon
         progress(text)
     progress.end()
     assert capsys.readouterr().err == "\ra line of more than" + "\rshort              " + "\r     \r"
+
+
+def test_what_is_said_too_early_is_shown_when_a_line_is_due(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """Catches a long step that is announced in the first two seconds, and then silent."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Progress(first=0.2) as progress:
+        progress("over at once")
+    with Progress(first=0.2) as progress:
+        progress("a first step")
+        progress("a long step")
+        said, until = "", time.monotonic() + 30
+        while not said and time.monotonic() < until:
+            time.sleep(0.01)
+            said = capsys.readouterr().err
+    assert (said, capsys.readouterr().err) == ("\ra long step", "\r           \r")
+
+
+def test_a_call_from_python_clears_its_line(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(time, "perf_counter", itertools.count(0.0, 3.0).__next__)
+    ldp_audit.audit(leaky, (-1, 1), 1.0, samples=7 * CHUNK_ROWS, progress=True)
+    assert re.search(r"so far *\r +\r$", capsys.readouterr().err)
 
 
 def stretched(x: float, n: int, rng: np.random.Generator) -> np.ndarray:

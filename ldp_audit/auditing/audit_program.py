@@ -83,9 +83,11 @@ def audit(
     progress: is handed a line from time to time; True: lines on the standard error, from two seconds on.
     Raises ValueError for bad arguments and ProgramError, a ValueError, for a program that fails.
     """
-    start = time.perf_counter()
     if isinstance(progress, bool):
-        progress = Progress(quiet=not progress)
+        given = {**locals()}
+        with Progress(quiet=not progress) as lines:
+            return audit(**{**given, "progress": lines})
+    start = time.perf_counter()
     search = as_search(inputs)
     check_arguments(claimed_epsilon, claimed_delta, samples, confidence)
     if claimed_rho is not None or claimed_renyi is not None:
@@ -110,7 +112,8 @@ def audit(
             progress=progress,
             floating_point=floating_point,
         )
-        return _finished(result, program, fresh, start, progress)
+        result = if_independent(result, program, fresh)
+        return replace(result, seconds=time.perf_counter() - start)
     named = search.inputs
     product = law if isinstance(law, ProductLaw) and claimed_delta == 0 else None
     error = 1 - confidence
@@ -202,16 +205,6 @@ def audit(
         # The divergences come from other events, whose counts may show a dependence that the first one's do not.
         checked = if_independent(replace(result, witness=seen.witness(test.pair, found.levels)), program, fresh)
         result = replace(checked, witness=result.witness) if checked.inconclusive else result
-    return replace(result, seconds=time.perf_counter() - start)
-
-
-def _finished(
-    result: AuditResult, program: Program, fresh: Fresh, start: float, progress: Callable[[str], None] | None
-) -> AuditResult:
-    """The result if its outputs are independent, and with its seconds; the progress line is cleared."""
-    result = if_independent(result, program, fresh)
-    if isinstance(progress, Progress):
-        progress.end()
     return replace(result, seconds=time.perf_counter() - start)
 
 

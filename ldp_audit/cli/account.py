@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ldp_audit.cli.command_line import check_writable, write_json
+from ldp_audit.cli.console import say, text_columns
 from ldp_audit.progress import Progress
 
 
@@ -32,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
         loaded = {name: load_protocol(name) for name in shipped()}
         write_json(options, {"protocols": {name: one.name for name, one in loaded.items()}})
         width = max(map(len, loaded))
-        print("\n".join(f"{name:<{width}}  {one.name}" for name, one in loaded.items()))
+        say("\n".join(f"{name:<{width}}  {one.name}" for name, one in loaded.items()))
         return 0
     if options.protocol is None:
         raise ValueError(f"a protocol file or name is missing; --list shows the shipped ones: {', '.join(shipped())}")
@@ -40,11 +41,8 @@ def run(options: argparse.Namespace) -> int:
     from ldp_audit.accounting.protocols.protocol_report import account
 
     check_writable(options)
-    progress = Progress(options.quiet)
-    try:
+    with Progress(options.quiet) as progress:
         report = account(protocol, delta=options.delta, width=options.width, progress=progress)
-    finally:
-        progress.end()
     write_json(options, report.to_dict())  # first: whoever reads what is printed may close the pipe
-    print(report.describe())
+    say(report.describe(width=text_columns()))
     return 0

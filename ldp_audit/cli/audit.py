@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldp_audit.cli.command_line import check_writable, write_json
+from ldp_audit.cli.console import say
 from ldp_audit.files import read_json
 from ldp_audit.progress import Progress
 
@@ -124,6 +125,7 @@ def run(options: argparse.Namespace) -> int:
     progress = Progress(options.quiet)
     task = _merged if options.merge else _confirmed if options.confirm else _audited
     try:
+        progress(f"auditing {options.target or options.program or options.url or 'saved runs'}")
         result = (_implemented if options.implementation else task)(options, progress)
     except ProgramError as error:
         partial = error.partial if isinstance(error, IncompleteError) else None
@@ -132,9 +134,9 @@ def run(options: argparse.Namespace) -> int:
     finally:
         progress.end()
     write_json(options, result.to_dict())
-    print(result.describe())
+    say(result.describe())
     if result.verdict == "not refuted":
-        print("no proof that the claim holds: what was run did not refute it")
+        say("no proof that the claim holds: what was run did not refute it")
     return 1 if result.violated else 3 if result.verdict == "inconclusive" else 0
 
 
@@ -168,7 +170,7 @@ def _implemented(options: argparse.Namespace, progress: Progress) -> Implementat
     if options.target is None:
         raise ValueError(f"audit needs a TARGET: {_TARGETS}")
     loaded = target.load(options.target)
-    inputs, epsilon = _compared(options, loaded)
+    inputs, epsilon = _compared(options, loaded, progress)
     return implementation_of(
         loaded,
         inputs,
@@ -186,7 +188,7 @@ def _audited(options: argparse.Namespace, progress: Progress) -> AuditResult:
     from ldp_audit.auditing import audit
 
     sampler, loaded = _sampler_of(options, options.target)
-    inputs, epsilon = _compared(options, loaded)
+    inputs, epsilon = _compared(options, loaded, progress)
     given = {"samples": options.samples, "confidence": options.confidence, "claimed_rho": options.claimed_rho}
     wanted = {name: True for name in ("sequential", "curves", "floating_point") if getattr(options, name)}
     return audit(
@@ -221,7 +223,7 @@ def _sampler_of(options: argparse.Namespace, target: str | None) -> tuple[NamedS
     return sampler, sampler.loaded if isinstance(sampler, TargetSampler) else None
 
 
-def _compared(options: argparse.Namespace, loaded: Any) -> tuple[Any, float | None]:
+def _compared(options: argparse.Namespace, loaded: Any, progress: Progress) -> tuple[Any, float | None]:
     """The inputs to compare, and the claim: from the options, or from the mechanism itself."""
     from ldp_audit.auditing.confirm import input_of
 
@@ -234,7 +236,8 @@ def _compared(options: argparse.Namespace, loaded: Any) -> tuple[Any, float | No
     epsilon, own = options.epsilon, getattr(loaded, "epsilon", None)
     if epsilon is None and isinstance(own, int | float):
         epsilon = own
-        print(f"no --epsilon: the claim is what {options.target} is calibrated to, {epsilon:.10g}")
+        progress.end()  # so that the line below stands alone
+        say(f"no --epsilon: the claim is what {options.target} is calibrated to, {epsilon:.10g}")
     return _inputs_of(options, loaded, input_of), epsilon
 
 

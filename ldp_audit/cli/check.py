@@ -9,10 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldp_audit.cli.command_line import check_writable, write_json
+from ldp_audit.cli.console import columns, say
+from ldp_audit.progress import Progress
 
 if TYPE_CHECKING:
     from ldp_audit.claims.claim import Paper
     from ldp_audit.claims.settling import SettledClaim
+
+_SAYS = 76
+"""Columns of a claim's words in a line; a claim's name takes their place where a terminal leaves fewer."""
 
 
 def add_arguments(check: argparse.ArgumentParser) -> None:
@@ -49,16 +54,20 @@ def run(options: argparse.Namespace) -> int:
     papers, failed = _chosen(options), []
     settled = [(paper, _settle(paper, options, failed)) for paper in papers]
     _print_summary(settled)
-    figures = [(paper.key, figure) for paper in papers if paper.figures and options.out for figure in paper.figures()]
     if options.out or options.json:
-        report = document.build(settled, figures, failed)
+        with Progress(options.quiet) as progress:
+            progress("drawing and writing the report" if options.out else "writing the report")
+            drawn = [(paper.key, paper.figures()) for paper in papers if paper.figures and options.out]
+            figures = [(key, figure) for key, figures in drawn for figure in figures]
+            report = document.build(settled, figures, failed)
+            if options.out:
+                write.write_files(options.out, write.rendered(report))
+            write_json(options, report)
         if options.out:
-            write.write_files(options.out, write.rendered(report))
             first = "report.html" if len(papers) == 1 else "index.html"
-            print(f"\nreport: {options.out / first} (also report.md, report.json)")
-        write_json(options, report)
+            say(f"\nreport: {options.out / first} (also report.md, report.json)")
     for error in failed:
-        print(f"not settled: {error}", file=sys.stderr)
+        say(f"not settled: {error}", sys.stderr)
     return 2 if failed else int(bool(options.fail_on) and _fails(settled, options.fail_on))
 
 
@@ -92,17 +101,21 @@ def _settle(paper: Paper, options: argparse.Namespace, failed: list[str]) -> lis
     outcomes = []
     for place, name in enumerate(paper.claims.ids, start=1):
         try:
-            claim = paper.claims.named(name)
-            outcome = settle_claim(claim, options.seconds)
+            with Progress(options.quiet) as progress:
+                progress(f"settling {name}")
+                claim = paper.claims.named(name)
+                outcome = settle_claim(claim, options.seconds)
         except ValueError as error:
             failed.append(str(error))
-            print(f"[{place:3d}/{len(paper.claims)}] {name:<12} ERROR        {_short(str(error), 90)}", flush=True)
+            say(f"[{place:3d}/{len(paper.claims)}] {name:<12} ERROR        {_short(str(error), 90)}")
             continue
         outcomes.append(outcome)
         if not options.quiet:
             heading = f"[{place:3d}/{len(paper.claims)}] {name:<12} {outcome.verdict:<12} {outcome.seconds:6.3f} s"
             note = "" if claim.source == "paper" else f"({claim.source}) "
-            print(f"{heading}  {_short(note + claim.says, 76)}", flush=True)
+            left = columns(len(heading) + 2 + _SAYS) - len(heading) - 2
+            says = claim.name if claim.name and len(note + claim.says) > left < _SAYS else claim.says
+            say(f"{heading}  {_short(note + says, left)}")
     return outcomes
 
 
@@ -116,17 +129,17 @@ def _print_summary(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]]) -> N
         counts = Counter(str(outcome.verdict) for outcome in outcomes if outcome.claim.source == "paper")
         others = [outcome.claim.id for outcome in outcomes if outcome.claim.source != "paper"]
         seconds = sum(outcome.seconds for outcome in outcomes)
-        print(f"\n{paper.key}: {len(outcomes)} claims in {seconds:.2f} s")
+        say(f"\n{paper.key}: {len(outcomes)} claims in {seconds:.2f} s")
         for verdict, count in counts.most_common():
-            print(f"  {verdict:<12} {count:3d}")
+            say(f"  {verdict:<12} {count:3d}")
         if others:
-            print(f"  not the paper's own, so not counted: {', '.join(others)}")
+            say(f"  not the paper's own, so not counted: {', '.join(others)}")
         by_solver = [o.claim.id for o in outcomes if any(by_solver_alone(p.evidence) for p in o.all_parts())]
         same = [o.claim.id for o in outcomes if o.parts and all(says_nothing(part.statement) for part in o.parts)]
         if same:
-            print(f"  true by the way they are written, both sides being one expression: {', '.join(same)}")
+            say(f"  true by the way they are written, both sides being one expression: {', '.join(same)}")
         if by_solver:
-            print(f"  resting on a solver's word alone: {', '.join(by_solver)}")
+            say(f"  resting on a solver's word alone: {', '.join(by_solver)}")
 
 
 def _fails(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]], fail_on: str) -> bool:

@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ldp_audit.cli.console import say
 from ldp_audit.files import check_place
 from ldp_audit.workers import SchedulerLostError
 
@@ -65,13 +66,13 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return HOLDS
     except KeyboardInterrupt:
-        print(f"ldp-audit {options.command}: interrupted; {_kept(options)}", file=sys.stderr)
+        say(f"ldp-audit {options.command}: interrupted; {_kept(options)}", sys.stderr)
         return INTERRUPTED
     except Exception as error:
         if options.debug:
             raise
         lost = f"; {_kept(options)}" if isinstance(error, SchedulerLostError) else ""
-        print(f"ldp-audit {options.command}: {_with_option(_message(error), words)}{lost}", file=sys.stderr)
+        say(f"ldp-audit {options.command}: {_with_option(_message(error), words)}{lost}", sys.stderr)
         return BAD_INPUT
 
 

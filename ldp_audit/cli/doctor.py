@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ldp_audit.cli.command_line import INSTALL, write_json
+from ldp_audit.cli.console import say
+from ldp_audit.progress import Progress
 
 _PEERS = ("opendp", "diffprivlib", "multi-freq-ldpy", "flwr")
 
@@ -21,21 +23,23 @@ def add_arguments(_: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the findings; 0 if all required packages are installed and work, else 1."""
-    found = diagnosis()
+    with Progress() as progress:
+        progress("looking for devices and defects")
+        found = diagnosis()
     write_json(options, found)
-    print(f"ldp-audit {found['version']}, Python {found['python']}, {found['platform']}, {found['cores']} cores")
+    say(f"ldp-audit {found['version']}, Python {found['python']}, {found['platform']}, {found['cores']} cores")
     for group in found["packages"]:
-        print(f"\n{group['for']}")
+        say(f"\n{group['for']}")
         for package in group["packages"]:
-            print(f"  {package['name']:<18} {package['version'] or 'not installed':<16} {package['needs']}")
+            say(f"  {package['name']:<18} {package['version'] or 'not installed':<16} {package['needs']}")
         if not group["complete"] and group["install"]:
-            print(f"  to install: {group['install']}")
-    print(f"\ndevices            {', '.join(found['devices']) or 'none: torch is not installed'}")
+            say(f"  to install: {group['install']}")
+    say(f"\ndevices            {', '.join(found['devices']) or 'none: torch is not installed'}")
     plugin = "registered" if found["pytest_plugin"] else "not registered: install this package where your tests run"
-    print(f"pytest plugin      {plugin}")
+    say(f"pytest plugin      {plugin}")
     for problem in found["problems"]:
-        print(f"\nproblem: {problem}")
-    print("\nno problem found" if not found["problems"] else "")
+        say(f"\nproblem: {problem}")
+    say("\nno problem found" if not found["problems"] else "")
     return int(not found["sound"])
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ldp_audit.cli.command_line import check_writable, write_json
+from ldp_audit.cli.console import say
 from ldp_audit.files import check_place
 from ldp_audit.progress import Progress
 
@@ -33,29 +34,29 @@ def run(options: argparse.Namespace) -> int:
     if options.plot:
         check_place(options.plot)
     check_writable(options)
-    progress = Progress(options.quiet)
-    mechanism = target.load(options.target)
-    try:
+    with Progress(options.quiet) as progress:
+        progress(f"loading {options.target}")
+        mechanism = target.load(options.target)
+        progress(f"exact epsilon, moments and profile of {options.target}")
         summary = summarise(mechanism, options.levels or LEVELS, progress)
-    finally:
-        progress.end()
-    if options.plot:
-        from ldp_audit.accounting.exact_summary import profile_figure
-        from ldp_audit.reports import figures, write
+        if options.plot:
+            from ldp_audit.accounting.exact_summary import profile_figure
+            from ldp_audit.reports import figures, write
 
-        drawn = figures.svg(profile_figure(mechanism).to_dict())
-        write.write_files(options.plot.parent, {options.plot.name: drawn + "\n"})
+            progress(f"drawing {options.plot}")
+            drawn = figures.svg(profile_figure(mechanism).to_dict())
+            write.write_files(options.plot.parent, {options.plot.name: drawn + "\n"})
     write_json(options, summary)
-    print(summary["mechanism"])
-    print(f"  {'neighbours':<20} {summary['adjacency']}")
+    say(summary["mechanism"])
+    say(f"  {'neighbours':<20} {summary['adjacency']}")
     for name in ("exact_epsilon", "claimed_epsilon", "implemented_epsilon", "worst_pair"):
         if summary[name] is not None:
-            print(f"  {name.replace('_', ' '):<20} {summary[name]}")
+            say(f"  {name.replace('_', ' '):<20} {summary[name]}")
     for row in summary["moments"]:
-        print(f"  at input {row['input']!s:<11} mean {_digits(row['mean'])}, variance {_digits(row['variance'])}")
-    print(f"  {'epsilon':>10}  delta")
+        say(f"  at input {row['input']!s:<11} mean {_digits(row['mean'])}, variance {_digits(row['variance'])}")
+    say(f"  {'epsilon':>10}  delta")
     for row in summary["profile"]:
-        print(f"  {row['epsilon']!s:>10}  {row['delta']:.12g}")
+        say(f"  {row['epsilon']!s:>10}  {row['delta']:.12g}")
     return 0
 
 

@@ -6,6 +6,7 @@ import argparse
 
 from ldp_audit.cli.audit import count
 from ldp_audit.cli.command_line import check_writable, write_json
+from ldp_audit.cli.console import say
 from ldp_audit.progress import Progress
 
 
@@ -29,8 +30,8 @@ def run(options: argparse.Namespace) -> int:
     from ldp_audit.linkage.linkage_report import linkage_report
 
     check_writable(options)
-    progress = Progress(options.quiet)
-    try:
+    with Progress(options.quiet) as progress:
+        progress("membership test and linking attacks")
         report = linkage_report(
             options.clients,
             options.dimension,
@@ -43,8 +44,6 @@ def run(options: argparse.Namespace) -> int:
             seed=options.seed,
             progress=progress,
         )
-    finally:
-        progress.end()
     write_json(options, report.to_dict())
-    print(report.describe())
+    say(report.describe())
     return 0

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ldp_audit.cli.command_line import write_json
+from ldp_audit.cli.console import say
 from ldp_audit.files import read_json
+from ldp_audit.progress import Progress
 
 
 def add_arguments(recheck: argparse.ArgumentParser) -> None:
@@ -19,6 +21,7 @@ def add_arguments(recheck: argparse.ArgumentParser) -> None:
     add("--strict", action="store_true", help="refuse parts that rest on a solver's word alone")
     add("--pure", action="store_true", help="use the standard library alone, not numpy: slower where words are counted")
     add("--seconds", type=float, default=600.0, metavar="S", help="for the whole file; 600 by default")
+    add("--quiet", action="store_true", help="no progress")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,31 +37,37 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"--seconds must be positive, got {options.seconds:g}")
     recheck_alone.PURE[0] = options.pure
     start, report = time.perf_counter(), read_json(options.file)
-    outcomes = list(recheck_claims(report, options.seconds))
+    outcomes = []
+    with Progress(options.quiet) as progress:
+        progress(f"rechecking {options.file}")
+        for outcome in recheck_claims(report, options.seconds):
+            outcomes.append(outcome)
+            progress(f"rechecked {len(outcomes)} of {len(report['claims'])} claims")
+        progress("building the source's statements")
+        differing = _differences(report, options.against) if options.against else []
     claims = [outcome for outcome in outcomes if outcome.verdict]
     refused = [outcome for outcome in outcomes if outcome.complaint]
     by_solver = [outcome for outcome in claims if outcome.unverified and not outcome.complaint]
-    differing = _differences(report, options.against) if options.against else []
     verified = [outcome for outcome in claims if not outcome.complaint and not outcome.unverified]
     counts = Counter(outcome.verdict for outcome in verified)
     found = {"claims": [asdict(outcome) for outcome in outcomes], "refused": len(refused), "differing": differing}
     write_json(options, found)
     for outcome in refused:
-        print(f"REFUSED {outcome.id}{f' ({outcome.verdict})' if outcome.verdict else ''}: {outcome.complaint}")
+        say(f"REFUSED {outcome.id}{f' ({outcome.verdict})' if outcome.verdict else ''}: {outcome.complaint}")
     for name, difference in differing:
-        print(f"DIFFERS {name}: {difference}")
+        say(f"DIFFERS {name}: {difference}")
     listed = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
     trusted = f"; {len(by_solver)} rest on a solver's word, not verified" if by_solver else ""
     seconds = time.perf_counter() - start
-    print(f"verified {len(verified)} of {len(claims)} claims in {seconds:.2f} s: {listed}{trusted}")
+    say(f"verified {len(verified)} of {len(claims)} claims in {seconds:.2f} s: {listed}{trusted}")
     if by_solver:
-        print(f"resting on a solver's word: {', '.join(outcome.id for outcome in by_solver)}")
+        say(f"resting on a solver's word: {', '.join(outcome.id for outcome in by_solver)}")
     if options.against and not differing:
-        print(f"every statement is the one that {options.against} makes, word by word")
+        say(f"every statement is the one that {options.against} makes, word by word")
     papers = list(dict.fromkeys(claim["paper"] for claim in report["claims"]))
     marks = {name: digest([claim for claim in report["claims"] if claim["paper"] == name])[:16] for name in papers}
     marks |= {"all": digest(report["claims"])[:16]} if len(papers) > 1 else {}
-    print(f"digest of the claims, as on the pages: {', '.join(f'{name} {mark}' for name, mark in marks.items())}")
+    say(f"digest of the claims, as on the pages: {', '.join(f'{name} {mark}' for name, mark in marks.items())}")
     return int(bool(refused or differing or (options.strict and by_solver)))
 
 

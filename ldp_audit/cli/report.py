@@ -19,6 +19,7 @@ from typing import Any
 from ldp_audit.cli import report_sections as gather
 from ldp_audit.cli.check import papers_asked_for
 from ldp_audit.cli.command_line import check_writable, write_json
+from ldp_audit.cli.console import say
 from ldp_audit.progress import Progress
 
 SECTIONS = ("mechanisms", "implementation", "audits", "accounting")
@@ -61,23 +62,20 @@ def run(options: argparse.Namespace) -> int:
 
     start = time.perf_counter()
     check_writable(options)
-    progress = Progress(options.quiet)
-    try:
+    with Progress(options.quiet) as progress:
         report = _gathered(options, progress)
         progress("writing")
         files = whole.rendered(report, options.fail_on)
-    finally:
-        progress.end()
     write.write_files(options.out, files)
     write_json(options, report)
     counts = ", ".join(f"{count} {verdict}" for verdict, count in report["summary"].items())
-    print(f"{len(report['claims'])} claims; of the papers' own: {counts or 'none'}")
+    say(f"{len(report['claims'])} claims; of the papers' own: {counts or 'none'}")
     size = sum(len(text.encode()) for text in files.values()) / 1e6
-    print(
+    say(
         f"report: {options.out / 'index.html'} ({len(files)} files, {size:.1f} MB, {time.perf_counter() - start:.0f} s)"
     )
     for error in report["failed"]:
-        print(f"not settled: {error}", file=sys.stderr)
+        say(f"not settled: {error}", sys.stderr)
     refused = any(junit.fails(claim, options.fail_on) for claim in report["claims"])
     return 2 if report["failed"] else int(refused)
 

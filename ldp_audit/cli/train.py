@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ldp_audit.cli.command_line import check_writable, write_json
+from ldp_audit.cli.console import say, say_table, text_columns
 from ldp_audit.progress import Progress
 
 
@@ -51,13 +52,13 @@ def run(options: argparse.Namespace) -> int:
 
     plan = plan_class(options.pipeline)
     if options.list:
-        print(_listed(plan))
+        say(_listed(plan))
         return 0
     if options.resume and options.out is None:
         raise ValueError("--resume needs --out, the folder to go on with")
     document = _experiment(options, plan)
     write_json(options, document)
-    print(_tables(document))
+    _say_tables(document)
     _written(options, document)
     return 1 if any(one["verdict"] == "violated" for one in document["audit"] or ()) else 0
 
@@ -91,8 +92,8 @@ def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
 
     sweeps = _sweeps(options, plan)
     check_writable(options)
-    progress, embedded = Progress(options.quiet, first=0.0), embedded_data(plan)
-    try:
+    embedded = embedded_data(plan)
+    with Progress(options.quiet, first=0.0) as progress:
         progress(f"reading {options.data or embedded or 'data'}")
         from ldp_audit.training.experiment import run_experiment  # imports torch, which takes a second or two
 
@@ -112,8 +113,6 @@ def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
             keep_models=options.keep_model,
             progress=progress,
         )
-    finally:
-        progress.end()
 
 
 def _sweeps(options: argparse.Namespace, plan: type) -> Sequence[Any]:
@@ -137,14 +136,16 @@ def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
     return dict(pairs)
 
 
-def _tables(document: dict[str, Any]) -> str:
-    from ldp_audit.accounting.protocols.protocol_report import table
+def _say_tables(document: dict[str, Any]) -> None:
     from ldp_audit.reports.training_page import about, tables, title
 
-    parts = ["\n".join([title(document), *about(document)])]
-    parts += [table(one.rows) for one in tables(document) if one.title != "Findings"]
-    parts += [_finding(one) for one in document["findings"]]
-    return "\n\n".join(parts)
+    say("\n".join([title(document), *about(document)]))
+    for one in tables(document):
+        if one.title != "Findings":
+            say()
+            say_table(one.rows)
+    for finding in document["findings"]:
+        say(f"\n{_finding(finding)}")
 
 
 def _finding(finding: dict[str, Any]) -> str:
@@ -153,7 +154,7 @@ def _finding(finding: dict[str, Any]) -> str:
     from ldp_audit.reports.training_page import finding_words
 
     head = f"{finding['verdict'].upper()}: {finding['key']} (error rate {finding['error_rate']:g})"
-    body = textwrap.fill(finding_words(finding), 118, initial_indent="  ", subsequent_indent="  ")
+    body = textwrap.fill(finding_words(finding), text_columns(), initial_indent="  ", subsequent_indent="  ")
     return f"{head}\n{body}"
 
 
@@ -165,4 +166,4 @@ def _written(options: argparse.Namespace, document: dict[str, Any]) -> None:
 
     files = training_page.rendered(document, figures(document))
     write.write_files(options.out, files)
-    print(f"\nwritten to {options.out}: {', '.join(sorted(files, key=lambda name: (name.count('/'), name)))}")
+    say(f"\nwritten to {options.out}: {', '.join(sorted(files, key=lambda name: (name.count('/'), name)))}")

@@ -13,6 +13,7 @@ whose windows contain it are equally likely senders, and they are consecutive in
 from __future__ import annotations
 
 import math
+import textwrap
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from ldp_audit.accounting.protocols.protocol_report import table as table_of
 from ldp_audit.mechanisms.parameter_shuffler import ParameterShuffler
 from ldp_audit.numerics import between, instance, listed, whole
 
@@ -102,19 +104,22 @@ class Attribution:
         return f"between {low} and {high}{how}"
 
 
+_NAME = 41
+"""Columns of an attack's name."""
+
+
 def table(rows: Sequence[Attribution]) -> str:
     """The attacks as lines of text: attack, success, chance, exposed share; ">=" before a lower bound."""
     rows = listed(rows, "rows", "a sequence of Attribution")
     for row in rows:
         instance(row, Attribution, "rows", "a sequence of Attribution")
-    width = max((len(row.attack) for row in rows), default=0)
-    head = f"{'attack':<{width}}  {'success':>12}  {'chance':>10}  {'exposed':>12}"
-    lines = []
+    shown = [["attack", "success", "chance", "exposed"]]
     for row in rows:
         least = "" if row.exact or row.confidence else ">= "
-        success, exposed = (f"{least}{float(share):.6g}" for share in (row.success, row.exposed))
-        lines.append(f"{row.attack:<{width}}  {success:>12}  {float(row.chance):>10.6g}  {exposed:>12}")
-    return "\n".join([head, *lines])
+        shares = (f"{least}{float(row.success):.6g}", f"{float(row.chance):.6g}", f"{least}{float(row.exposed):.6g}")
+        name, *more = textwrap.wrap(row.attack, _NAME, subsequent_indent="  ") or [""]
+        shown += [[name, *shares], *([line, "", "", ""] for line in more)]
+    return table_of(shown)
 
 
 def power(base: Fraction, exponent: int) -> Share:

@@ -27,6 +27,7 @@ from ldp_audit.accounting.membership_limit import (
     smallest_dimension,
 )
 from ldp_audit.accounting.membership_simulation import SimulatedTest, simulate
+from ldp_audit.accounting.protocols.protocol_report import table as table_of
 from ldp_audit.accounting.shuffling.anonymous_counts import MOST_CLIENTS, Others, anonymous_count
 from ldp_audit.auditing.result import plain
 from ldp_audit.linkage.attacks import attacks
@@ -88,8 +89,7 @@ class LinkageReport:
             f"promised: no report can be linked, so a client spends epsilon {self.epsilon:.6g} in all;",
             f"  then no test could tell what a client sent with an advantage above {self.promised_advantage:.6g}",
             f"learned from the anonymous counts, linking nothing ({counts})",
-            _row("", *(f"others at {v.others}" for v in self.views)),
-            *(_row(name, *cells) for name, cells in self._rows()),
+            *("  " + line for line in table_of(self._rows()).splitlines()),
             "  (told apart: the client's weights at opposite ends of the range; at a share s of it take weights / s^2)",
         ]
         if self.attacks:
@@ -116,30 +116,27 @@ class LinkageReport:
             "seconds": self.seconds,
         }
 
-    def _rows(self) -> list[tuple[str, list[str]]]:
+    def _rows(self) -> list[list[str]]:
         views = self.views
-        rows = [("advantage of the membership test", [_share(view.advantage) for view in views])]
+        rows = [["", *(f"others at {view.others}" for view in views)]]
+        rows.append(["advantage of the membership test", *(_share(view.advantage) for view in views)])
         runs = [view.simulated for view in views if view.simulated is not None]
         if runs:
             name = f"  simulated, {runs[0].trials} runs, confidence {runs[0].confidence:.6g}"
-            rows.append(
-                (
-                    name,
-                    [f"{math.floor(run.low * 1e4) / 1e4:.4f} .. {math.ceil(run.high * 1e4) / 1e4:.4f}" for run in runs],
-                )
-            )
+            ends = ((math.floor(run.low * 1e4) / 1e4, math.ceil(run.high * 1e4) / 1e4) for run in runs)
+            rows.append([name, *(f"{low:.4f} .. {high:.4f}" for low, high in ends)])
         surely = ["-" if view.weights_surely is None else _whole(view.weights_surely) for view in views]
         exact = "exactly" if self.rounds * self.d == 1 else "about"
         return [
             *rows,
-            (f"weights from which it is {WANTED}, about", [_whole(view.weights_needed) for view in views]),
-            *([("  for certain", surely)] if "-" not in surely else []),
-            (f"central epsilon at delta {self.delta:g}, {exact}", [f"{view.central_epsilon:.6g}" for view in views]),
-            ("central epsilon at delta 0", [f"{self.pure_epsilon:.6g}" for _ in views]),
-            (
+            [f"weights from which it is {WANTED}, about", *(_whole(view.weights_needed) for view in views)],
+            *([["  for certain", *surely]] if "-" not in surely else []),
+            [f"central epsilon at delta {self.delta:g}, {exact}", *(f"{view.central_epsilon:.6g}" for view in views)],
+            ["central epsilon at delta 0", *(f"{self.pure_epsilon:.6g}" for _ in views)],
+            [
                 f"clients for ({self.epsilon:g}, {self.delta:g}) in all, about",
-                [_whole(view.clients_needed) for view in views],
-            ),
+                *(_whole(view.clients_needed) for view in views),
+            ],
         ]
 
 
@@ -242,10 +239,6 @@ def _check(n: int, d: int, rounds: int, trials: int, seed: int) -> None:
         whole(value, name, least)
     if d * rounds > _MOST_COUNTS:
         raise ValueError(f"d and rounds must give at most {_MOST_COUNTS:.0e} counts, got d={d!r}, rounds={rounds!r}")
-
-
-def _row(name: str, *cells: str) -> str:
-    return f"  {name:<46}" + "".join(f"{cell:>22}" for cell in cells)
 
 
 def _share(number: float) -> str:

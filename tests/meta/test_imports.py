@@ -41,7 +41,7 @@ ALLOWED = {
 }
 ALIASES = {"auditing/implementation.py": "implementations", "auditing/linkage.py": "linkage"}
 """Earlier names of rooms, kept for those who import them; nothing of ours does."""
-HEAVY = {"numpy", "sympy", "torch", "matplotlib", "scipy", "z3", "flint", "jinja2"}
+HEAVY = {"numpy", "sympy", "torch", "matplotlib", "scipy", "z3", "flint", "jinja2", "rich"}
 
 
 def loaded_by(code: str) -> set[str]:

@@ -19,6 +19,9 @@ from ldp_audit.losses.grid_loss import check_width
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.numerics import as_float
 
+TEXT = 118
+"""Columns of running text."""
+
 _MOST = 500.0  # nats: beyond, no sentence about odds says anything
 _PRACTICALLY = 0.9999
 
@@ -76,9 +79,9 @@ class ProtocolReport:
                 return one
         raise ValueError(f"convention must be one of {', '.join(one.key for one in self.totals)}, got {key!r}")
 
-    def describe(self) -> str:
-        """Short tables for people."""
-        return describe(self)
+    def describe(self, *, width: int = TEXT) -> str:
+        """Short tables for people; sentences are wrapped at `width` columns."""
+        return describe(self, width=width)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -201,22 +204,21 @@ def _spent(ledger: Ledger, scope: Scope, name: str, progress: Callable[[str], No
     )
 
 
-_WIDTH = 118
 _LOST = 1e-13  # of a number, by rounding: no reason to print another digit
 _LONG = 1e20
 _PART = 0.01  # of a whole number, at most: floats from 1e11 on lose less
 
 
-def describe(report: ProtocolReport) -> str:
+def describe(report: ProtocolReport, *, width: int = TEXT) -> str:
     """The report as text: costs by scope, totals by convention, the paper's words, its meaning."""
     protocol = report.protocol
     heading = [f"{protocol.name}{f' ({protocol.source})' if protocol.source else ''}"]
     heading.append(f"protects one {protocol.unit}; neighbours: {protocol.adjacency}; delta = {report.delta:g}")
     sections = ["\n".join(heading), _costs(report), _totals(report)]
     if report.claims:
-        sections.append(_claims(report.claims))
-    sections += [_listed("what it means", report.meaning), _listed("rests on", report.assumptions)]
-    sections.append(_listed("notes", protocol.notes))
+        sections.append(_claims(report.claims, width))
+    sections += [_listed("what it means", report.meaning, width), _listed("rests on", report.assumptions, width)]
+    sections.append(_listed("notes", protocol.notes, width))
     return "\n\n".join(section for section in sections if section)
 
 
@@ -294,7 +296,7 @@ def _ends(one: Total) -> str:
     return number(one.epsilon) if one.lower is None else interval((one.lower, one.epsilon))
 
 
-def _claims(claims: Sequence[PaperClaim]) -> str:
+def _claims(claims: Sequence[PaperClaim], width: int) -> str:
     lines = ["the paper says"]
     for claim in claims:
         value = "" if claim.epsilon is None else f": epsilon {number(claim.epsilon)}"
@@ -302,15 +304,15 @@ def _claims(claims: Sequence[PaperClaim]) -> str:
         lines.append(f"  {claim.says}{value}{at}")
         found = ", ".join(f"{name} {verdict}" for name, verdict in zip(claim.claims, claim.verdicts, strict=True))
         words = f"{found}. {claim.instead}".rstrip()
-        lines += textwrap.wrap(words, _WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+        lines += textwrap.wrap(words, width, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
     return "\n".join(lines)
 
 
-def _listed(heading: str, lines: Sequence[str]) -> str:
+def _listed(heading: str, lines: Sequence[str], width: int) -> str:
     if not lines:
         return ""
     wrapped = (
-        textwrap.fill(line, _WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+        textwrap.fill(line, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
         for line in lines
     )
     return "\n".join([heading, *wrapped])

@@ -86,8 +86,8 @@ def _left(one: Experiment, out: Path, data: Path, device: str) -> tuple[int, int
 
 def _run(one: Experiment, options: argparse.Namespace, *, finished: bool) -> None:
     """Run what is left of an experiment, unless only what is finished is asked for, and write record and page."""
-    folder, progress = options.out / one.name, Progress()
-    try:
+    folder = options.out / one.name
+    with Progress() as progress:
         results = run_experiment(
             one.pipeline,
             one.sweeps(),
@@ -99,8 +99,6 @@ def _run(one: Experiment, options: argparse.Namespace, *, finished: bool) -> Non
             finished=finished,
             progress=progress,
         )
-    finally:
-        progress.end()
     options.records.mkdir(parents=True, exist_ok=True)
     write_whole({options.records / f"{one.name}.json": written(condensed(results))})
     recorded.cache_clear()
