@@ -34,8 +34,8 @@ def run(options: argparse.Namespace) -> int:
         check_place(options.plot)
     check_writable(options)
     progress = Progress(options.quiet)
-    mechanism = target.load(options.target)
     try:
+        mechanism = target.load(options.target, progress=progress)
         summary = summarise(mechanism, options.levels or LEVELS, progress)
     finally:
         progress.end()
