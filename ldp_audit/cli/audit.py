@@ -169,7 +169,7 @@ def _implemented(options: argparse.Namespace, progress: Progress) -> Implementat
 
     if options.target is None:
         raise ValueError(f"audit needs a TARGET: {_TARGETS}")
-    loaded = target.load(options.target)
+    loaded = target.load(options.target, progress=progress)
     inputs, epsilon = _compared(options, loaded, progress)
     return implementation_of(
         loaded,

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     check_writable(options)
     with Progress(options.quiet) as progress:
         progress(f"loading {options.target}")
-        mechanism = target.load(options.target)
+        mechanism = target.load(options.target, progress=progress)
         progress(f"exact epsilon, moments and profile of {options.target}")
         summary = summarise(mechanism, options.levels or LEVELS, progress)
         if options.plot:

@@ -24,7 +24,7 @@ import math
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -55,14 +55,16 @@ _LARGEST = 1 << 27
 """Most bytes of a channel file, and of its uncompressed parts."""
 _LONGEST = 1 << 25
 """Most bits of a row's numerators together, over their common denominator."""
-_PLAIN, _SHORT, _NARROW = re.compile(r"[0-9. ]*"), 64, 1 << 13
+_PLAIN, _SHORT, _NARROW = re.compile(r"(?:[0-9. ]*(?:[eE][+-]?[0-9]{1,2})?,)*"), 64, 1 << 13
 """Decimals in a text of so many characters, in rows of at most so many columns, have a small common denominator."""
 _LEAST = 1e-290
 """Rows with a positive entry below this are compared exactly."""
 _SHOWN = 256
 """Most entries of a matrix that is shown in full."""
-_AT_ONCE = 1 << 22
-"""Most numbers of a block of rows that are compared with one."""
+_AT_ONCE = 1 << 16
+"""Most numbers of a block of rows that are compared with one: they stay in a processor's cache."""
+_SAID = 64
+"""Rows between two lines of progress."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,15 +74,17 @@ class FiniteChannel(Mechanism):
     matrix: shape (inputs, outputs); numbers, fractions or texts such as "1/3", all taken exactly. A row that adds up to
         1 only within 1e-9, as floats do, is divided by its sum.
     outputs: a label for each column; 0, 1, ... if not given.
+    progress: called with a line now and then while the matrix is checked.
     Raises ValueError for entries that are not probabilities, and for rows that do not add up to 1 within 1e-9.
     """
 
     matrix: Any
     outputs: Sequence[Any] | None = None
+    progress: InitVar[Callable[[str], None] | None] = field(default=None, kw_only=True)
     _given: _Given = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        given = _Given.of(self.matrix)
+    def __post_init__(self, progress: Callable[[str], None] | None) -> None:
+        given = _Given.of(self.matrix, progress or _silent)
         size = given.floats.shape[1]
         labels = list(range(size)) if self.outputs is None else listed(self.outputs, "outputs", "labels")
         if len(labels) != size or len(set(labels)) != len(labels):
@@ -95,16 +99,19 @@ class FiniteChannel(Mechanism):
         return f"FiniteChannel(matrix={self.matrix!r}, outputs={self.outputs!r})"
 
     @classmethod
-    def from_file(cls, path: str | Path) -> FiniteChannel:
-        """Read a .csv, or an .npz with `matrix` and perhaps `outputs` (never unpickled); ValueError names the fault."""
+    def from_file(cls, path: str | Path, *, progress: Callable[[str], None] | None = None) -> FiniteChannel:
+        """Read a .csv, or an .npz with `matrix` and perhaps `outputs` (never unpickled); ValueError names the fault.
+
+        progress: called with a line now and then.
+        """
         path = Path(path)
         if path.suffix not in (".csv", ".npz"):
             raise ValueError(f"a channel file must end in .csv or .npz, got {path.name!r}")
         try:
             if path.suffix == ".csv":
-                return cls(_rows_of(path))
+                return cls(_rows_of(path, progress or _silent), progress=progress)
             matrix, outputs = _arrays_of(path)
-            return cls(matrix, None if outputs is None else outputs.tolist())
+            return cls(matrix, None if outputs is None else outputs.tolist(), progress=progress)
         except (ValueError, KeyError, EOFError, csv.Error, UnicodeDecodeError) as error:
             raise ValueError(f"{path}: {error}") from error
         except Exception as error:  # a damaged archive fails in many ways
@@ -323,15 +330,20 @@ class _Given:
     known: dict[int, list[int]]
 
     @classmethod
-    def of(cls, matrix: Any) -> _Given:
+    def of(cls, matrix: Any, say: Callable[[str], None]) -> _Given:
         """Checked: see `FiniteChannel`. Rows that are not of short decimals or floats are made exact at once."""
         try:
             floating = isinstance(matrix, np.ndarray) and matrix.dtype.kind == "f" and matrix.dtype.itemsize <= 8
             rows: list[Sequence[Any]] = (
                 matrix.tolist() if floating else [row if isinstance(row, list) else list(row) for row in matrix]
             )
-            plain = [len(row) <= _NARROW and _is_plain(row) for row in rows]
-            table = np.array([_floats_of(*one) for one in zip(rows, plain, strict=True)], dtype=np.float64)
+            plain, floats = [], []
+            for place, row in enumerate(rows):
+                if not place % _SAID:
+                    say(f"reading row {place + 1} of {len(rows)}")
+                plain.append(len(row) <= _NARROW and _is_plain(row))
+                floats.append(list(map(float if plain[-1] else _rounded, row)))
+            table = np.array(floats, dtype=np.float64)
         except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
             raise ValueError(f"matrix must be rows of numbers of one length: {error}") from None
         if table.ndim != 2 or 0 in table.shape:
@@ -342,7 +354,10 @@ class _Given:
             raise ValueError(f"matrix entries must be probabilities, got {table[i, j].item()!r} in row {i}, column {j}")
         found = cls(rows, table, np.array(plain), {})
         surely = np.abs(table.sum(axis=1) - 1) < float(_TOLERANCE) - found.error
-        for i in np.flatnonzero(~(surely & found.plain)).tolist():
+        left = np.flatnonzero(~(surely & found.plain)).tolist()
+        for place, i in enumerate(left):
+            if not place % _SAID:
+                say(f"adding up row {place + 1} of {len(left)} in exact fractions")
             found._weights_of(i)
         return found
 
@@ -431,14 +446,18 @@ class _Given:
         high, low = high[np.argsort(-first)], low[np.argsort(-second)]
         first, second, best = -np.sort(-first), -np.sort(-second), 0.0
         found: list[tuple[int, NDArray[np.int64], NDArray[np.float64]]] = []
+        scaled, step = t * near[low], max(1, _AT_ONCE // near.shape[1])
+        smaller = np.empty((min(step, low.size), near.shape[1]))
         for place, row in enumerate(high.tolist()):
             count = int(np.searchsorted(-second, first[place] - best + 2 * slack))
             if not count:
                 break
             say(f"comparing input {place + 1} of {high.size} with others, at ratio {t:.4g}")
-            step = max(1, _AT_ONCE // near.shape[1])
-            blocks = (low[start : min(count, start + step)] for start in range(0, count, step))
-            gains = np.concatenate([np.maximum(near[row] - t * near[block], 0.0).sum(axis=1) for block in blocks])
+            gains = np.empty(count)  # sum (p - t q)_+ = 1 - sum min(p, t q)
+            for start in range(0, count, step):
+                block = scaled[start : min(count, start + step)]
+                least = np.minimum(near[row], block, out=smaller[: len(block)])
+                np.subtract(1.0, least.sum(axis=1), out=gains[start : start + len(block)])
             best = max(best, float(gains.max()))
             kept = gains >= best - slack
             found.append((row, low[:count][kept], gains[kept]))
@@ -465,18 +484,21 @@ def _is_plain(row: Sequence[Any]) -> bool:
     if all(isinstance(entry, float) for entry in row):
         return True
     texts = all(isinstance(entry, str) and len(entry) <= _SHORT for entry in row)
-    return texts and _PLAIN.fullmatch("".join(row)) is not None
+    return texts and _PLAIN.fullmatch(",".join(row) + ",") is not None
 
 
-def _floats_of(row: Sequence[Any], plain: bool) -> list[float]:  # noqa: FBT001
-    return list(map(float, row)) if plain else [_rounded(entry) for entry in row]
-
-
-def _rows_of(path: Path) -> list[list[str]]:
-    if path.stat().st_size > _LARGEST:
-        raise ValueError(f"a channel file must have at most {_LARGEST} bytes, got {path.stat().st_size}")
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        return [row for row in csv.reader(file) if row]
+def _rows_of(path: Path, say: Callable[[str], None]) -> list[list[str]]:
+    size = path.stat().st_size
+    if size > _LARGEST:
+        raise ValueError(f"a channel file must have at most {_LARGEST} bytes, got {size}")
+    rows: list[list[str]] = []
+    with path.open("rb") as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+        for row in csv.reader(text):
+            if not len(rows) % _SAID:
+                say(f"reading {path.name}, {file.tell() / size:.0%}")
+            if row:
+                rows.append(row)
+    return rows
 
 
 def _arrays_of(path: Path) -> tuple[NDArray, NDArray | None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,13 @@ SHIPPED = sorted(mechanisms.FAMILIES)
 """The mechanisms that a TARGET may name."""
 
 
-def load(target: str, *, classes: bool = False) -> Any:
+def load(target: str, *, classes: bool = False, progress: Callable[[str], None] | None = None) -> Any:
     """The object that a TARGET names. Raises ValueError with the fault and what is accepted.
 
-    classes: whether it may be a class.
+    classes: whether it may be a class.   progress: called with a line now and then while a channel file is read.
     """
     if target.endswith((".csv", ".npz")):
-        return mechanisms.FiniteChannel.from_file(Path(target))
+        return mechanisms.FiniteChannel.from_file(Path(target), progress=progress)
     if "(" in target:
         return _shipped(target)
     if ":" in target:

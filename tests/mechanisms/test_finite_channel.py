@@ -136,6 +136,21 @@ def test_files_are_read(tmp_path: Path) -> None:
     assert FiniteChannel.from_file(tmp_path / "c.npz").outputs == ("a", "b")
 
 
+def test_reading_says_how_far_it_is(tmp_path: Path) -> None:
+    rows = ["0.25,0.75\n", "1/3,2/3\n"]
+    (tmp_path / "c.csv").write_text("".join(rows * 1000), encoding="utf-8")
+    np.savez(tmp_path / "c.npz", matrix=np.full((200, 2), 0.5))
+    said: list[str] = []
+    FiniteChannel.from_file(tmp_path / "c.csv", progress=said.append)
+    shares = [int(line.removeprefix("reading c.csv, ").removesuffix("%")) for line in said if "%" in line]
+    assert shares == sorted(shares)
+    assert 20 < max(shares) <= 100
+    assert "reading row 1921 of 2000" in said
+    assert said[-1] == "adding up row 961 of 1000 in exact fractions"
+    FiniteChannel.from_file(tmp_path / "c.npz", progress=said.append)
+    assert said[-1] == "reading row 193 of 200"
+
+
 def test_log_prob_takes_arrays_of_labels() -> None:
     c = FiniteChannel([["1/4", "3/4", 0], ["1/2", "1/2", 0]], outputs=["a", None, (1, 2)])
     log = math.log
@@ -158,6 +173,8 @@ def test_entries_are_the_exact_numbers_that_they_are() -> None:
     assert c.exact_epsilon() == pytest.approx(2e-30, rel=1e-14, abs=0)
     assert c.delta(0.0) == pytest.approx(1e-30, rel=1e-14, abs=0)
     assert 0 < FiniteChannel([["1/10", "9/10"], [0.1, 0.9]]).exact_epsilon() < 1e-16
+    assert FiniteChannel([["1e-1", "9.E-01"], ["100e-3", "900000000000000000000000000000e-30"]]).exact_epsilon() == 0
+    assert FiniteChannel([[f"{'0' * 40}1e-59", "1"], ["1e-60", "1"]]).exact_epsilon() == pytest.approx(math.log(10))
     assert FiniteChannel([[0.1] * 10, ["1/10"] * 10]).exact_epsilon() == 0  # rows of floats are divided by their sum
     assert FiniteChannel(np.eye(2, dtype=np.int64)).exact_epsilon() == math.inf
     assert FiniteChannel([[Fraction(1, 10**400), 1 - Fraction(1, 10**400)], ["1/2", "1/2"]]).delta(1e3) == 0
