@@ -151,22 +151,26 @@ def broken(one: Comparison) -> list[str]:
         found.append(f"{ours.cpu / MOST_SECONDS:.1f} x time")
     if ours.megabytes > MOST_MEGABYTES:
         found.append(f"{ours.megabytes / MOST_MEGABYTES:.1f} x memory")
-    question = QUESTIONS[one.name]
-    slack = question.tolerance if isinstance(question, Calibration) else _ROUNDING * ours.upper
-    if isinstance(default, Answer) and not _below(default, ours) and default.upper < ours.upper - slack:
+    if isinstance(default, Answer) and not _below(one, default) and default.upper < ours.upper - _slack(one):
         found.append(f"looser by {ours.upper - default.upper:.1g}")
-    if one.refined and not _below(one.refined, ours) and settled(ours, one.refined):
+    if one.refined and not _below(one, one.refined) and settled(ours, one.refined):
         found += ["slower at equal error"] if ours.cpu > max(one.refined.cpu, _INSTANT) else []
     return found
 
 
-def _below(peer: Answer, ours: Answer) -> bool:
+def _slack(one: Comparison) -> float:
+    """What answers may differ by: a calibrated noise by its tolerance, as only upper bounds decide about it."""
+    question = QUESTIONS[one.name]
+    return question.tolerance if isinstance(question, Calibration) else _ROUNDING * one.ours.upper
+
+
+def _below(one: Comparison, peer: Answer) -> bool:
     """Whether the peer's answer lies below our lower bound."""
-    return peer.upper < ours.least * (1 - _ROUNDING)
+    return peer.upper < one.ours.least - _slack(one)
 
 
-def _no_bound(peer: Answer, ours: Answer) -> str:
-    return " (no upper bound)" if _below(peer, ours) else ""
+def _no_bound(one: Comparison, peer: Answer) -> str:
+    return " (no upper bound)" if _below(one, peer) else ""
 
 
 def _row(one: Comparison) -> str:
@@ -176,8 +180,8 @@ def _row(one: Comparison) -> str:
         ours = [f"{one.ours.upper:.9g}", f"{width:.1g}", f"{one.ours.cpu:.3f}", f"{one.ours.megabytes:.0f}"]
     peer = [one.default if isinstance(one.default, str) else "", "", ""]
     if isinstance(one.default, Answer) and isinstance(one.ours, Answer) and one.refined:
-        peer = [f"{one.default.upper - one.ours.upper:.1g}{_no_bound(one.default, one.ours)}", f"{one.default.cpu:.3f}"]
-        finer = "" if one.refined is one.default else f" at {one.discretisation}{_no_bound(one.refined, one.ours)}"
+        peer = [f"{one.default.upper - one.ours.upper:.1g}{_no_bound(one, one.default)}", f"{one.default.cpu:.3f}"]
+        finer = "" if one.refined is one.default else f" at {one.discretisation}{_no_bound(one, one.refined)}"
         peer += [f"{one.refined.cpu / one.ours.cpu:.2g}{finer}"]
     return f"| {' | '.join([one.name, *ours, *peer, ', '.join(broken(one))])} |"
 
@@ -187,8 +191,8 @@ def _summary(found: Sequence[Comparison]) -> str:
     if not answers:
         return "no answers"
     slowest, largest = max(answers, key=lambda pair: pair[0].cpu), max(answers, key=lambda pair: pair[0].megabytes)
-    pairs = [(one.ours, one.refined) for one in found if isinstance(one.ours, Answer) and one.refined]
-    ratios = [peer.cpu / ours.cpu for ours, peer in pairs if not _below(peer, ours)]
+    pairs = [(one, one.refined) for one in found if isinstance(one.ours, Answer) and one.refined]
+    ratios = [peer.cpu / one.ours.cpu for one, peer in pairs if not _below(one, peer)]
     compared_with = f"{sum(ratio >= 1 for ratio in ratios)} of {len(ratios)} comparisons with the peer"
     lines = [
         f"{len(found)} questions. Break a limit: {_named([one.name for one in found if broken(one)])}.",

@@ -32,7 +32,7 @@ def bounds(case, width: str):
 
 
 def calibrated(case, width: str):
-    """A noise that is known not to do, None if all do, and the one that does."""
+    """A noise whose upper bound exceeds the budget, None if all do, and the one that does."""
     found = calibrate(
         lambda noise: compose([used(case.part(noise))], width=float(width)),
         epsilon=case.epsilon,

@@ -1,8 +1,8 @@
 """Calibration: the parameter with which a mechanism or a protocol just meets a budget.
 
 Only the upper bounds of epsilon and delta are used, and the returned value is checked, not trusted to the search: it
-spends at most the budget. No value beyond it would do as well if the spending is monotone between the two given ends;
-the search checks that at the values it visits, and reports where it fails.
+spends at most the budget. The upper bounds of no value beyond it would, to the tolerance, if they are monotone between
+the two given ends; the search checks that at the values it visits, and reports where it fails.
 
 The search keeps a bracket, of which one end meets the budget and the other does not. In ln value and ln(-ln delta) many
 small losses and most noises are near a straight line (where delta must be 0, the second is minus ln of the supremum):
@@ -30,8 +30,8 @@ class Calibrated:
     """A parameter that meets a budget.
 
     value: the parameter.   spent: its epsilon at the budget's delta, nats, at most the budget's; spent_delta: its delta
-    at the budget's epsilon, likewise.   excluded: the nearest value known not to meet the budget, at most `tolerance`
-    of itself away (1 for whole numbers); None if every value in [low, high] meets it.
+    at the budget's epsilon, likewise.   excluded: the nearest value at which an upper bound exceeds the budget, at most
+    `tolerance` of itself away (1 for whole numbers); None if every value in [low, high] meets it.
     loss: the privacy loss at `value`.   notes: remarks for the reader.
     """
 
@@ -50,7 +50,7 @@ class Calibrated:
 
     def describe(self) -> str:
         """One line for people."""
-        end = () if self.excluded is None else (f"{self.excluded:.10g} would exceed the budget",)
+        end = () if self.excluded is None else (f"at {self.excluded:.10g} the upper bound exceeds it",)
         text = f"{self.value:.10g}: epsilon {self.spent:.9g}, delta {self.spent_delta:.6g} at the budget's epsilon"
         return "; ".join([text, *end, *self.notes])
 
@@ -84,8 +84,8 @@ def calibrate(
     build: from a parameter to a `PrivacyLoss`, a mechanism, or anything that `privacy_loss` takes; the larger the
     parameter, the more (increasing=True) or the less (False) it must spend. If that is not given, the ends decide.
     delta: in [0, 1], or log_delta, its natural logarithm, with delta=None.
-    low, high: the range, low < high, finite.   tolerance: how near the returned value must be to one that is known to
-    exceed the budget, as a share of it.   whole: the parameter is a whole number, and the next one exceeds the budget.
+    low, high: the range, low < high, finite.   tolerance: how near the returned value must be to one whose upper
+    bound exceeds the budget, as a share of it.   whole: the parameter is a whole number, and the next one's does.
     near: about where that is, which saves evaluations at the range's ends; needs `increasing`, and is not trusted.
     Raises ValueError for bad numbers, and where the budget cannot be met in the range; the message has what is spent
     there.
