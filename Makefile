@@ -22,10 +22,10 @@ report: $(VENV)/.installed ## claims, programs, protocols in one document, $(OUT
 ONE_THREAD := OPENBLAS_NUM_THREADS=1
 
 test: $(VENV)/.installed-dev ## the whole suite
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 test-slow: $(VENV)/.installed-dev ## the suite with its checks at full size
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --slow $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal --slow $(ARGS)
 
 test-peers: ## the adapters against the real libraries, in an environment of their own (.venv-peers)
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
