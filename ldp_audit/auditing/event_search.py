@@ -159,6 +159,7 @@ class _Search:
         Round after round, each as large as all before it, events that cannot well be the best are left out.
         """
         found, left = self.found(choices), _contenders(choices)
+        surest = left[0][1]
         rows = max(1, min(self.program.rows, most // _ROUNDS))
         chunks, done, drawn = most // rows, 0, found.drawn
         trials = self.samples - found.spent - most
@@ -179,8 +180,7 @@ class _Search:
             left = list({(pair, one.swapped, one.seen): (pair, one) for pair, one in reversed(left)}.values())[::-1]
             surest = max((one for _, one in left), key=lambda one: one.predicted)
             left = [(pair, one) for pair, one in left if one.possible >= surest.predicted]
-        scale = max((one for _, one in left), key=lambda one: one.predicted).optimistic
-        pair, best = max(left, key=lambda one: one[1].worth(scale))
+        pair, best = max(left, key=lambda one: one[1].worth(surest.optimistic))
         others = tuple(one for other, one in left if other == pair and one is not best)
         return replace(
             found,

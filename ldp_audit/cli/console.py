@@ -23,7 +23,6 @@ COLOURS = {
 }
 """The colour of each verdict; "consistent" has none, as it is no proof."""
 
-_TEXT = 118
 _PROSE = 25  # characters of a cell from which on it is a sentence, and aligned left where it may be wrapped
 
 
@@ -59,7 +58,9 @@ def columns(otherwise: int) -> int:
 
 def text_columns() -> int:
     """The columns of running text, which is no wider on a wide terminal."""
-    return min(columns(_TEXT), _TEXT)
+    from ldp_audit.accounting.protocols.protocol_report import TEXT
+
+    return min(columns(TEXT), TEXT)
 
 
 def say(text: str = "", file: TextIO | None = None) -> None:
