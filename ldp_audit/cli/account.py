@@ -37,11 +37,12 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.protocol is None:
         raise ValueError(f"a protocol file or name is missing; --list shows the shipped ones: {', '.join(shipped())}")
-    protocol = load_protocol(options.protocol)
     from ldp_audit.accounting.protocols.protocol_report import account
 
-    check_writable(options)
     with Progress(options.quiet) as progress:
+        progress(f"reading {options.protocol}")
+        protocol = load_protocol(options.protocol)
+        check_writable(options)
         report = account(protocol, delta=options.delta, width=options.width, progress=progress)
     write_json(options, report.to_dict())  # first: whoever reads what is printed may close the pipe
     say(report.describe(width=text_columns()))

@@ -187,6 +187,7 @@ def _implemented(options: argparse.Namespace, progress: Progress) -> Implementat
 def _audited(options: argparse.Namespace, progress: Progress) -> AuditResult:
     from ldp_audit.auditing import audit
 
+    progress(f"preparing {options.target or 'the program'}")
     sampler, loaded = _sampler_of(options, options.target)
     inputs, epsilon = _compared(options, loaded, progress)
     given = {"samples": options.samples, "confidence": options.confidence, "claimed_rho": options.claimed_rho}
@@ -262,6 +263,7 @@ def _confirmed(options: argparse.Namespace, progress: Progress) -> AuditResult:
     document = read_json(options.confirm)
     record = record_in(document, str(options.confirm))
     named = options.program or options.url
+    progress(f"preparing {options.target or 'the program'}")
     sampler, loaded = _sampler_of(options, None if named else program_of(options.target, record, str(options.confirm)))
     known = [input_of(x) for x in options.inputs or ()]
     if not known and hasattr(loaded, "worst_pair"):

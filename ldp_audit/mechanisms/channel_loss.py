@@ -27,6 +27,8 @@ from ldp_audit.numerics import log_ratio
 
 _LEAST = 1e-290
 """Rows with a positive entry below this are compared as fractions."""
+_MOST = 2e9
+"""Most tests between two rows that are looked at: several minutes."""
 
 
 class _Test(NamedTuple):
@@ -39,10 +41,20 @@ class _Test(NamedTuple):
 
 
 def channel_loss(matrix: Any) -> PairLoss:
-    """The loss of the dominating pair over all ordered pairs of rows; matrix: see `FiniteChannel`."""
+    """The loss of the dominating pair over all ordered pairs of rows; matrix: see `FiniteChannel`.
+
+    Raises ValueError where the pairs of different rows times the outputs are more than 2e9.
+    """
     rows = list(dict.fromkeys(_exact_rows(matrix)))
+    if len(rows) ** 2 * len(rows[0]) > _MOST:
+        raise ValueError(
+            f"matrix must have at most {_MOST:g} pairs of different inputs times outputs for a loss that dominates all "
+            f"pairs, got {len(rows)} inputs and {len(rows[0])} outputs; exact_epsilon() and delta() take more"
+        )
     table, alike = _table(rows), _alike(rows)
-    corners = _hull([test for i in range(len(rows)) for test in _tests(table, i, alike[i])])
+    corners: list[_Test] = []
+    for i in range(len(rows)):
+        corners = _hull([*corners, *_tests(table, i, alike[i], corners)])
     exact = _exactly(corners, rows)
     exact += [test for i, j in np.argwhere(alike).tolist() for test in _exact_tests(rows, i, j)]
     corners = _hull([*exact, *(test._replace(second=1 - test.first, first=1 - test.second) for test in exact)])
@@ -62,14 +74,17 @@ def channel_loss(matrix: Any) -> PairLoss:
     return symmetric_loss(losses, logs, infinite=infinite, rest=1 - at[0] - at[1])
 
 
-def _tests(table: NDArray[np.float64], row: int, left_out: NDArray[np.bool_]) -> Iterator[_Test]:
-    """The tests of one row against the others, except `left_out`, with gain: all ratios above 1."""
+def _tests(table: NDArray[np.float64], row: int, left_out: NDArray[np.bool_], corners: list[_Test]) -> Iterator[_Test]:
+    """The tests of one row against the others, except `left_out`, with gain (all ratios above 1), above the corners."""
     own = np.broadcast_to(table[row], table.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(own > 0, own / table, 0.0)
     order = np.argsort(-ratios, axis=1, kind="stable")
     first, second = (np.cumsum(np.take_along_axis(law, order, 1), axis=1) for law in (own, table))
     gains = (np.take_along_axis(ratios, order, 1) > 1) & ~left_out[:, None]
+    if corners:
+        reached = [(0.0, 0.0), *((test.second, test.first) for test in corners)]
+        gains &= first > np.interp(second, *zip(*reached, strict=True))
     for other, place in zip(*np.nonzero(gains), strict=True):
         yield _Test(float(second[other, place]), float(first[other, place]), (row, int(other)), int(place) + 1)
 

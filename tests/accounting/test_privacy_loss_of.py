@@ -154,6 +154,16 @@ def test_any_finite_channel_is_dominated_exactly(weights, level):
     assert loss.epsilon(0.0) == pytest.approx(channel.exact_epsilon(), rel=1e-14)
 
 
+def test_a_channel_of_many_rows_is_dominated_and_one_of_too_many_pairs_is_refused() -> None:
+    """Would catch a test between two rows that is left out because another row reaches higher elsewhere."""
+    channel = FiniteChannel(np.random.default_rng(0).dirichlet(np.full(12, 2.0), 60))
+    loss, asked = privacy_loss(channel), np.linspace(0, channel.exact_epsilon(), 9)[:-1]
+    np.testing.assert_allclose([loss.delta(level) for level in asked], channel.delta(asked), rtol=1e-10)
+    share = np.linspace(0.4, 0.6, 32_000)
+    with pytest.raises(ValueError, match=r"at most 2e\+09 pairs .* got 32000 inputs and 2 outputs"):
+        privacy_loss(FiniteChannel(np.column_stack([share, 1 - share])))
+
+
 def test_the_pairs_of_a_channel_may_each_be_the_worst_at_some_epsilon():
     """The hull of two pairs is the largest of both, and above either somewhere."""
     channel = FiniteChannel([[0.8, 0.1, 0.1], [0.5, 0.4, 0.1], [0.6, 0.39, 0.01]])

@@ -189,15 +189,17 @@ def test_two_writers_of_one_file_that_are_killed_leave_a_whole_one(tmp_path: Pat
     writers = [context.Process(target=_writes_for_ever, args=(path,)) for _ in range(2)]
     for writer in writers:
         writer.start()
-    deadline = time.monotonic() + 60
-    while not path.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    for _ in range(50):
-        text = path.read_text()
-        assert text in {str(writer.pid) * 50_000 for writer in writers}
-    for writer in writers:
-        writer.kill()
-        writer.join()
+    try:
+        deadline = time.monotonic() + 60
+        while not path.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        for _ in range(50):
+            text = path.read_text()
+            assert text in {str(writer.pid) * 50_000 for writer in writers}
+    finally:
+        for writer in writers:
+            writer.kill()
+            writer.join()
     assert path.read_text() in {str(writer.pid) * 50_000 for writer in writers}
 
 
