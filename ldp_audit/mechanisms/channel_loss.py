@@ -83,8 +83,8 @@ def _tests(table: NDArray[np.float64], row: int, left_out: NDArray[np.bool_], co
     first, second = (np.cumsum(np.take_along_axis(law, order, 1), axis=1) for law in (own, table))
     gains = (np.take_along_axis(ratios, order, 1) > 1) & ~left_out[:, None]
     if corners:
-        reached = [(0.0, 0.0), *((test.second, test.first) for test in corners)]
-        gains &= first > np.interp(second, *zip(*reached, strict=True))
+        at, reached = ([0.0, *(test[place] for test in corners)] for place in (0, 1))
+        gains &= first > np.interp(second, at, reached)
     for other, place in zip(*np.nonzero(gains), strict=True):
         yield _Test(float(second[other, place]), float(first[other, place]), (row, int(other)), int(place) + 1)
 

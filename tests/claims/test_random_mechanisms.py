@@ -40,7 +40,7 @@ def channels(draw: st.DrawFn) -> tuple[list[Fraction], list[Fraction], list[int]
 
 def symbolic(first: list[Fraction], second: list[Fraction], outputs: list[int]) -> SymbolicChannel:
     def rational(number: Fraction) -> Rational:
-        return Rational(number.numerator, number.denominator)  # pyright: ignore[reportReturnType]
+        return Rational(number.numerator, number.denominator)
 
     atoms = [(y, rational(p) + x * (rational(q) - rational(p))) for y, p, q in zip(outputs, first, second, strict=True)]
     return SymbolicChannel("random", x, atoms)

@@ -44,9 +44,7 @@ class ScriptedNumpy(np.random.Generator):
         super().__init__(np.random.PCG64(0))
         self.script = script
 
-    def integers(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64
-    ) -> Any:
+    def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
         assert low == 0
         if high == 2**64:
             (_, bits), _values = self.script.answers[0]

@@ -331,7 +331,7 @@ def test_a_spread_bound_of_too_small_a_share_is_caught(monkeypatch):
 
 def test_rounding_to_the_nearest_point_is_caught(monkeypatch):
     """The planted bug: each loss moves to the nearest point. The check of the upper bound must see it."""
-    rounded = discretisation._of_atoms  # pyright: ignore[reportPrivateUsage]
+    rounded = discretisation._of_atoms  # noqa: SLF001
 
     def nearest(losses, logs, spacing, theta, error):
         moved = losses[0] + spacing * np.round((losses - losses[0]) / spacing - 1e-3 * np.arange(losses.size))
@@ -347,7 +347,7 @@ def test_the_crude_bound_is_a_lower_one():
     loss = compose_on_grid([(GaussianLoss(0.3), 20)])
     exact = GaussianLoss(0.3 * math.sqrt(20))
     for level in (0.0, 1.0, 10.0):
-        crude = loss._crude(level)  # pyright: ignore[reportPrivateUsage]
+        crude = loss._crude(level)  # noqa: SLF001
         assert -math.inf < crude <= exact.log_delta_bounds(level)[0]
 
 

@@ -21,7 +21,7 @@ from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.moment_bound import (
     MomentBound,
-    _log_lack,  # pyright: ignore[reportPrivateUsage]
+    _log_lack,
     with_moment_bound,
 )
 from ldp_audit.losses.noise_losses import GaussianLoss

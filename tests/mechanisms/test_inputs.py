@@ -146,7 +146,7 @@ def test_budgets_and_sizes_that_are_no_numbers_are_refused(name: str) -> None:
 
 def test_whole_parameters_keep_all_their_digits() -> None:
     assert SubsampleRelease(2**53 + 1, 1).n == 2**53 + 1
-    assert SubsampleRelease(np.int64(2**53 + 1), 2.0).n == 2**53 + 1  # pyright: ignore[reportArgumentType]
+    assert SubsampleRelease(np.int64(2**53 + 1), 2.0).n == 2**53 + 1
 
 
 @together("build", [TwoPoint, Piecewise, lambda epsilon: MECHANISMS["Hybrid"].__class__(epsilon)])

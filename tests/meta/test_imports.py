@@ -143,8 +143,21 @@ def test_the_check_of_directions_can_fail() -> None:
     assert imports_of("def f():\n    import ldp_audit.reports.html") == {"reports"}
 
 
+def private_names(source: str) -> set[str]:
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
+    ours = [node for node in nodes if (node.module or "").startswith("ldp_audit")]
+    return {one.name for node in ours for one in node.names if one.name.startswith("_") and one.name != "__main__"}
+
+
+def test_tests_import_no_private_names() -> None:
+    """One is a bound's slack, too small to be seen in the bound. Ruff's SLF001 sees private attributes."""
+    assert private_names("from ldp_audit.losses import _a, b\nfrom torch import _c") == {"_a"}
+    sources = [path.read_text("utf-8") for path in (PACKAGE.parent / "tests").rglob("*.py")]
+    assert set().union(*map(private_names, sources)) == {"_log_lack"}
+
+
 def test_earlier_names_of_rooms_are_those_of_the_rooms_and_nothing_of_ours_uses_them() -> None:
-    from ldp_audit.auditing.linkage.membership import simulate  # pyright: ignore[reportMissingImports]
+    from ldp_audit.auditing.linkage.membership import simulate
 
     from ldp_audit import linkage
     from ldp_audit.auditing.implementation import implementation

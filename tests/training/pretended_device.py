@@ -25,7 +25,8 @@ class OnGpu(torch.Tensor):
     @staticmethod
     def __new__(cls, held: torch.Tensor) -> OnGpu:
         layout: dict[str, Any] = {"strides": held.stride(), "storage_offset": held.storage_offset()}
-        return torch.Tensor._make_wrapper_subclass(cls, held.shape, **layout, dtype=held.dtype, device=_CPU)
+        made = torch.Tensor._make_wrapper_subclass  # noqa: SLF001
+        return made(cls, held.shape, **layout, dtype=held.dtype, device=_CPU)
 
     def __init__(self, held: torch.Tensor) -> None:
         self.held = held.detach()

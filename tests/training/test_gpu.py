@@ -43,7 +43,8 @@ def test_every_pipeline_runs_on_a_gpu_without_mixing_devices(name: str, settings
     with pretended_gpu() as gpu:
         record, state = finished(name, settings, gpu)
     assert record["accuracy"] == pytest.approx(usual["accuracy"], abs=0.05)
-    assert not any(isinstance(one, OnGpu) for one in torch.utils._pytree.tree_leaves(state)), "a state is on the CPU"
+    leaves = torch.utils._pytree.tree_leaves(state)  # noqa: SLF001
+    assert not any(isinstance(one, OnGpu) for one in leaves), "a state is on the CPU"
 
 
 @every

@@ -85,7 +85,7 @@ def test_a_run_that_protects_nothing_spends_nothing_that_could_be_said():
         def protocol(self):
             return None
 
-    assert spend_of(Bare()) is None  # pyright: ignore[reportArgumentType]
+    assert spend_of(Bare()) is None
 
 
 @pytest.mark.slow

@@ -121,7 +121,7 @@ def with_replacement(rng: Rng) -> Asked:
         reached: Divergence = Copies(tuple(weights), mu, laplace=False)
     elif kind == 1:
         part = parts.laplace(budget(rng, 1e-2, 3.0))
-        shift = part.directions[0].shift  # pyright: ignore[reportAttributeAccessIssue]
+        shift = part.directions[0].shift
         groups = tuple(Laplace(j * shift) for j in range(1, k + 1))
         reached = Copies(tuple(weights), shift, laplace=True)
     else:
