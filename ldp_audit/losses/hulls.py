@@ -1,8 +1,8 @@
 """Discrete losses above or below a loss of which only delta is known, by convex hulls over t = e**epsilon.
 
 A profile delta is a convex and non-increasing function of t that starts at 1 for t = 0, and every such function with
-delta >= 1 - t is the profile of some pair (Zhu, Dong, Wang, AISTATS 2022). The pair with a given hull as its profile
-has a loss at each corner: Q's mass is the change of the slope, P's t times that. So
+delta >= 1 - t is the profile of some pair (Zhu, Dong, Wang, AISTATS 2022, Proposition 8). The pair with a given hull as
+its profile has a loss at each corner: Q's mass is the change of the slope, P's t times that. So
 
 * between points where a mechanism is known to have at most these deltas it lies below their chords, and behind the last
   one at most there: the largest profile that they allow (`HullLoss`), and losses that dominate (`dominating_atoms`);

@@ -1,9 +1,10 @@
 """The loss of a mechanism of which only the profile delta(epsilon) is known, between two discrete losses.
 
 With t = e**epsilon a profile is a convex function h(t), and each convex, non-increasing h with h(0) = 1 and h(t) >= 1 -
-t is the profile of a pair (Zhu, Dong, Wang, AISTATS 2022). Between epsilons where it is known it lies below its chords
-and above its neighbours' chords, prolonged. The chords are the profile of a discrete loss that dominates; the lower
-hull of the prolonged ones is that of a discrete loss that is dominated. Composition keeps both orders.
+t is the profile of a pair (Zhu, Dong, Wang, AISTATS 2022, Proposition 8). Between epsilons where it is known it lies
+below its chords and above its neighbours' chords, prolonged. The chords are the profile of a discrete loss that
+dominates; the lower hull of the prolonged ones is that of a discrete loss that is dominated. Composition keeps both
+orders.
 
 Neighbours come in both orders, so h(1/t) = 1 - 1/t + h(t)/t, and epsilons above 0 determine the profile.
 """

@@ -6,7 +6,7 @@ For a pair (P, Q), P with the record, sampling makes ((1 - q) Q + q P, Q). Its l
     delta(t) = (1 - t (1 - q))_+ delta_reversed(t q / (1 - t (1 - q)))     from the data without it,
 
 where t = e**epsilon and delta_reversed is that of (Q, P). The two differ. Sources: Balle, Barthe, Gaboardi, "Privacy
-amplification by subsampling" (NeurIPS 2018), Theorem 2; Zhu, Dong, Wang (AISTATS 2022), on dominating pairs.
+amplification by subsampling" (NeurIPS 2018), Theorem 2; Zhu, Dong, Wang (AISTATS 2022), Theorem 11.
 
 Symmetric neighbours (`symmetric`). Where any pair may come as (P, Q) and as (Q, P) the profile at t < 1 follows from
 that at 1/t: delta(t) = 1 - t + t delta(1/t). Sampling with replaced records has the profile of ((1 - q) Q + q P, Q) at

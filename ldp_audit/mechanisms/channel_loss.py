@@ -2,8 +2,8 @@
 
 A test between two inputs that accepts on a set S of outputs is a point (Q(S), P(S)), and delta(epsilon) is the supremum
 of P(S) - e**epsilon Q(S) over all sets and all pairs, so it is determined by the points' upper hull. The hull's edges
-are the atoms of a dominating pair, with the logarithm of the slope as loss (Zhu, Dong, Wang, AISTATS 2022). As pairs
-occur in both orders, the hull is symmetric, and its half of slopes above 1 determines it.
+are the atoms of a dominating pair, with the logarithm of the slope as loss (Zhu, Dong, Wang, AISTATS 2022, Proposition
+8). As pairs occur in both orders, the hull is symmetric, and its half of slopes above 1 determines it.
 
 Floats choose the hull's corners, fractions where floats cannot decide; the corners are exact fractions.
 """
