@@ -82,7 +82,7 @@ def searched(
     floating_point: as of `choose`.
     """
     named = as_search(inputs)
-    search = _Search(program, named.inputs, samples, error, delta, floating_point=floating_point)
+    search = _Search(program, named.inputs, samples, error, delta, progress, floating_point=floating_point)
     pairs: Sequence[Pair] = named.pairs
     dimension = program.learn_dimension(named.inputs[0], (SEARCH, 0))
     sizes = search_sizes(samples, dimension)
@@ -91,8 +91,6 @@ def searched(
     choices: Mapping[Pair, Choice] = {}
     settled = False
     for size in sizes:
-        if progress is not None and (len(pairs) > 1 or choices):
-            progress(f"search: pairs of inputs: {len(pairs)}, more samples of each input: {4 * size}")
         choices = search.choices(pairs, size)
         pairs = _alike(choices)
         settled = _settled(choices, pairs[0])
@@ -136,10 +134,11 @@ class _Search:
         samples: int,
         error: float,
         delta: float,
+        progress: Callable[[str], None] | None,
         *,
         floating_point: bool,
     ) -> None:
-        self.program, self.inputs = program, inputs
+        self.program, self.inputs, self.progress, self.asked = program, inputs, progress, 0
         self.samples, self.error, self.delta, self.floating_point = samples, error, delta, floating_point
         self.drawn: dict[int, list[Sample]] = {}
 
@@ -194,6 +193,7 @@ class _Search:
         """Count the events of each pair in one more call of each input; how many outputs these were."""
         places = sorted({place for pair, _ in left for place in pair}, reverse=self.program.coin((COMPARE, chunk)))
         for place in places:
+            self._tell(rows)
             outputs = self.program.outputs(self.inputs[place], rows, (COMPARE, place, chunk))
             for pair, one in left:
                 if place in pair:
@@ -232,12 +232,18 @@ class _Search:
     def _drawn(self, place: int, size: int) -> Sample:
         """All search samples of an input, with so many more."""
         rounds = self.drawn.setdefault(place, [])
-        key = (SEARCH, place, len(rounds))
-        parts = [
-            self.program.many(self.inputs[place], times * size, (*key, which)) for which, times in enumerate((1, 1, 2))
-        ]
+        key, parts = (SEARCH, place, len(rounds)), []
+        for which, times in enumerate((1, 1, 2)):
+            self._tell(times * size)
+            parts.append(self.program.many(self.inputs[place], times * size, (*key, which)))
         rounds.append(Sample(*parts))
         return _merged(rounds)
+
+    def _tell(self, outputs: int) -> None:
+        """Say how many outputs are there, before so many more are asked for."""
+        if self.progress is not None:
+            self.progress(f"search: {self.asked} outputs so far, {outputs} more of one input")
+        self.asked += outputs
 
 
 def _size(sample: Sample) -> int:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,10 @@ def test_without_a_claim_only_the_bound_is_given() -> None:
 def test_progress_is_reported_on_long_work() -> None:
     lines: list[str] = []
     audit(samplers.randomized_response(8.0), (0, 1), 8.0, samples=600_000, progress=lines.append)
-    assert sum(line.startswith("search: ") for line in lines) == 1  # a second round: the first is over at once
+    told = [line.split() for line in lines if line.startswith("search: ")]
+    asked, more = ([int(words[place]) for words in told] for place in (1, 5))
+    assert len(told) > 6  # more than one round of three calls of each input
+    assert asked == [0, *accumulate(more)][:-1]
 
 
 @together(
