@@ -14,7 +14,7 @@ from ldp_audit.claims.settling import BadClaimError, settle
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT, Piece
-from ldp_audit.mechanisms.variable import Variable, exact
+from ldp_audit.mechanisms.variable import Variable, exact, ranges_over_all_exponentials
 from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
 from ldp_audit.numerics import instance
 
@@ -84,7 +84,7 @@ def is_private(
 def _parts(mine: SymbolicChannel, theirs: SymbolicChannel, t: Any, delta: Any) -> tuple[Statement, ...]:
     if sympify(delta) == 0:
         return (*_atoms_private(mine, theirs, t), *_pieces_private(mine, theirs, t))
-    moving = mine.outputs_depend_on_inputs()
+    moving = _outputs_move(mine, theirs)
     gains = [
         one.probability - t * (theirs.probability_of(one.output) if moving else other.probability)
         for one, other in zip(mine.atoms, theirs.atoms, strict=True)
@@ -96,6 +96,13 @@ def _parts(mine: SymbolicChannel, theirs: SymbolicChannel, t: Any, delta: Any) -
         )
         for chosen in sets
     )
+
+
+def _outputs_move(mine: SymbolicChannel, theirs: SymbolicChannel) -> bool:
+    """Whether the outputs in one place of their lists may be different ones."""
+    pairs = zip(mine.atoms, theirs.atoms, strict=True)
+    moves = mine.outputs_depend_on_inputs() or theirs.outputs_depend_on_inputs()
+    return moves or any(one.output != other.output for one, other in pairs)
 
 
 def _listed(law: SymbolicChannel, places: Sequence[int]) -> str:
@@ -120,7 +127,7 @@ def require_channel(law: SymbolicChannel | SymbolicWeights) -> None:
 
 
 def _atoms_private(mine: SymbolicChannel, theirs: SymbolicChannel, t: Any) -> list[Statement]:
-    moving = mine.outputs_depend_on_inputs()
+    moving = _outputs_move(mine, theirs)
     parts = []
     for one, other in zip(mine.atoms, theirs.atoms, strict=True):
         at_theirs = theirs.probability_of(one.output) if moving else other.probability
@@ -171,8 +178,8 @@ def _ratio(one: Piece, other: Piece, t: Any, label: str) -> Statement | None:
 
 
 def _logarithm(t: Expr) -> Expr:
-    """The exponent of t, if t is a variable with `exp_of`."""
-    known = t.exp_of if isinstance(t, Variable) else None
+    """The exponent of t, if t is a variable with `exp_of`, and no other bound than its exponent's."""
+    known = t.exp_of if isinstance(t, Variable) and ranges_over_all_exponentials(t) else None
     return expand_log(log(t), force=True) if known is None else known
 
 

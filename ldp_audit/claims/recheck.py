@@ -265,7 +265,7 @@ def rises(gap, relation, variables, evidence, given, env, nonzero):
     side, back = evidence.get("from", "lower"), evidence.get("from") == "upper"
     require(side in ("lower", "upper") and not given and x not in linked, "a rise of another kind")
     require(not v.get("integer") and v[side] is not None, f"{x} has no beginning")
-    leaning = {n for n, u in variables.items() for side in ("lower", "upper") if u[side] and x in names(u[side])}
+    leaning = {n for n, u in variables.items() for e in (u["lower"], u["upper"]) if e and x in reached([e], variables)}
     require(not leaning and relation in ("<=", "<"), f"the domain of {leaning} moves with {x}")
     at, rates = {**env, x: own(v[side])}, {}
     for name, (function, text) in linked.items():

@@ -101,9 +101,20 @@ def _restricts(evidence: dict[str, Any]) -> None:
         for name, old in recheck.declared(part).items():
             recheck.require(name in after, f"{name} is gone under the condition")
             if after[name] not in (old, {**old, "exp_of": after[name].get("exp_of")}):
+                kept = recheck.link(old) in (None, recheck.link(after[name]))
+                recheck.require(kept and _stays_whole(old, after[name], after), f"{name} is another kind of variable")
                 for bound in recheck.ends(old):
                     shown = any(_shows(one, bound, after) for one in evidence["narrower"])
                     recheck.require(shown, f"it is not shown that the condition restricts {name}")
+
+
+def _stays_whole(old: dict[str, Any], new: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Whether a whole number still is one: by its kind, or as both its bounds are one whole number."""
+    if not old.get("integer") or new.get("integer"):
+        return True
+    end = new["lower"]
+    fixed = end is not None and end == new["upper"] and not {"/", "."} & {*end}
+    return fixed and all(after.get(name, {}).get("integer") for name in recheck.names(end))
 
 
 def _shows(part: dict[str, Any], bound: tuple[str, str, str], after: dict[str, Any]) -> bool:

@@ -220,6 +220,8 @@ def pair_loss_of(mechanism: Any) -> PairLoss:
     """
     if isinstance(mechanism, PairLoss):
         return mechanism
+    if isinstance(mechanism, type):
+        raise ValueError(f"mechanism must be an instance, such as {mechanism.__name__}(...), got the class itself")
     own: Callable[[], PairLoss] | None = getattr(mechanism, "pair_loss", None)
     if own is not None:
         return own()

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, symmetric_loss
 from ldp_audit.losses.loss import LossWithInfinity, PairLoss, log_delta_from_reversed
+from ldp_audit.numerics import as_float
 
 Points = NDArray[np.float64]
 
@@ -106,19 +107,21 @@ def loss_of_profile(mechanism: Any) -> PairLoss:
 
 def stated_delta(mechanism: Any, epsilon: float) -> float:
     """The delta that an object states. Raises ValueError unless it is a probability."""
-    value = float(mechanism.delta(epsilon))
+    stated = mechanism.delta(epsilon)
+    value = as_float(np.asarray(stated)[()])
     if not 0 <= value <= 1:
         raise ValueError(
-            f"mechanism must have a delta in [0, 1], got delta({epsilon!r}) = {value!r} of {type(mechanism).__name__}"
+            f"mechanism must have a delta in [0, 1], got delta({epsilon!r}) = {stated!r} of {type(mechanism).__name__}"
         )
     return value
 
 
 def stated_epsilon(mechanism: Any) -> float:
     """The pure epsilon that an object states. Raises ValueError unless it is >= 0; infinity is allowed."""
-    value = float(mechanism.exact_epsilon())
+    stated = mechanism.exact_epsilon()
+    value = as_float(np.asarray(stated)[()])
     if not value >= 0:
-        raise ValueError(f"mechanism must have an exact_epsilon() >= 0, got {value!r} of {type(mechanism).__name__}")
+        raise ValueError(f"mechanism must have an exact_epsilon() >= 0, got {stated!r} of {type(mechanism).__name__}")
     return value
 
 

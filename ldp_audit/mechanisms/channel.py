@@ -164,7 +164,8 @@ class SymbolicChannel:
         replaced = {variable.name for variable in values}
         kept = [swap.get(v, v) for v in self.inputs if v.name not in replaced]
         placed = [swap[v] for v in self.inputs if v.name in replaced]
-        new = [s for value in placed for s in sorted(value.free_symbols, key=str) if s not in self.variables()]
+        parameters = set(self.variables()) - set(self.inputs)
+        new = [s for value in placed for s in sorted(value.free_symbols, key=str) if s not in parameters]
         inputs = list(dict.fromkeys([*kept, *new]))
         known = [s for v in self.public for s in sorted(swap.get(v, v).free_symbols, key=str) if s not in inputs]
         return self._substituted(inputs, swap, list(dict.fromkeys(known)))
@@ -175,7 +176,7 @@ class SymbolicChannel:
         while any(variable.name + suffix in taken for variable in self.inputs):
             suffix += suffix
         swap: dict[Variable, Variable] = {}
-        for variable in in_order(self.inputs, lambda one: one.exp_of is not None):
+        for variable in in_order(self.inputs, lambda one: one.argument is not None):
             second = variable.renamed(variable.name + suffix, latex=variable.latex + "'")
             swap[variable] = substitute_domain(second, swap)  # an input's domain may mention another input
         return self._substituted([swap[variable] for variable in self.inputs], swap, self.public)

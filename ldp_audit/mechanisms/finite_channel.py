@@ -90,6 +90,7 @@ class FiniteChannel(Mechanism):
         if len(labels) != size or len(set(labels)) != len(labels):
             raise ValueError(f"outputs must be {size} different labels, got {self.outputs!r}")
         object.__setattr__(self, "outputs", tuple(labels))
+        object.__setattr__(self, "matrix", given.rows)  # a copy: the caller's may change, or be read once
         object.__setattr__(self, "_given", given)
 
     def __repr__(self) -> str:
@@ -130,7 +131,7 @@ class FiniteChannel(Mechanism):
 
     def pair_loss(self) -> PairLoss:
         """See base: the upper hull of all tests between two rows."""
-        return channel_loss(self.matrix)
+        return channel_loss(self._given.rows)
 
     def inputs(self, count: int) -> NDArray[np.int64]:  # noqa: ARG002
         """See base: all of them."""
@@ -334,9 +335,7 @@ class _Given:
         """Checked: see `FiniteChannel`. Rows that are not of short decimals or floats are made exact at once."""
         try:
             floating = isinstance(matrix, np.ndarray) and matrix.dtype.kind == "f" and matrix.dtype.itemsize <= 8
-            rows: list[Sequence[Any]] = (
-                matrix.tolist() if floating else [row if isinstance(row, list) else list(row) for row in matrix]
-            )
+            rows: list[Sequence[Any]] = matrix.tolist() if floating else [list(row) for row in matrix]
             plain, floats = [], []
             for place, row in enumerate(rows):
                 if not place % _SAID:

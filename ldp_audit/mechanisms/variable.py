@@ -251,6 +251,7 @@ def ranges_over_all_exponentials(variable: Variable) -> bool:
         exponent is None
         or not isinstance(inner, Variable)
         or inner.integer_valued
+        or inner.argument is not None
         or not (exponent / inner).is_positive
     ):
         return False

@@ -247,3 +247,28 @@ def test_a_loss_is_its_own_loss():
 def test_what_is_no_mechanism_is_refused(thing):
     with pytest.raises(ValueError, match="mechanism must have delta and exact_epsilon"):
         privacy_loss(thing)
+
+
+def test_a_channel_is_that_of_the_numbers_that_it_was_made_of() -> None:
+    """Rows that can be read once gave a loss of 0, and a table that was filled again the loss of its new numbers."""
+    rows = [[0.7, 0.3], [0.2, 0.8]]
+    table = np.array(rows)
+    made = [FiniteChannel(map(float, row) for row in rows), FiniteChannel(table), FiniteChannel(rows)]
+    table[:], rows[0][0] = 0.5, 0.9
+    for channel in made:
+        assert privacy_loss(channel).epsilon(0.0) == pytest.approx(math.log(3.5), rel=1e-14)
+        assert channel.exact_epsilon() == pytest.approx(math.log(3.5), rel=1e-14)
+
+
+def test_what_states_no_numbers_is_refused_by_name() -> None:
+    class Mine:
+        def delta(self, epsilon: float) -> list[float]:
+            return [epsilon]
+
+        def exact_epsilon(self) -> None:
+            return None
+
+    with pytest.raises(ValueError, match=r"must be an instance, such as RandomizedResponse\(\.\.\.\), got the class"):
+        privacy_loss(RandomizedResponse)
+    with pytest.raises(ValueError, match=r"must have an exact_epsilon\(\) >= 0, got None of Mine"):
+        privacy_loss(Mine())

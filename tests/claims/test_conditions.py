@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sympy import oo
+from sympy import Rational, oo
 
 from ldp_audit.claims import Claim, Condition, Paper, Reading, Verdict, at_most, equal, settle_claim
 from ldp_audit.claims.recheck_report import recheck_claims
@@ -74,9 +74,15 @@ def test_a_condition_cannot_be_about_anything_else() -> None:
     with pytest.raises(BadClaimError, match="names moon, which no part of the claim has"):
         settle_claim(claim([at_most(x, 1)], condition=moon))
     n = Variable("n", 0, 9, integer=True)
-    broken = claim([at_most(n, 1)], condition=Condition("n is small.", (Variable("n", 0, 1),)))
-    with pytest.raises(BadClaimError, match="must stay a whole number"):
-        settle_claim(broken)
+    for between in ((0, 1), (Rational(1, 2), Rational(1, 2))):
+        broken = claim([at_most(n, 1)], condition=Condition("n is small.", (Variable("n", *between),)))
+        with pytest.raises(BadClaimError, match="must stay a whole number"):
+            settle_claim(broken)
+    apart = claim(
+        [at_most(T, 1 + 2 * EPSILON)], condition=Condition("t is small.", (Variable("t", 1, 2, open="left"),))
+    )
+    with pytest.raises(BadClaimError, match="t must stay what it is under a condition: exp_of=epsilon"):
+        settle_claim(apart)
 
 
 def test_the_kindest_reading_is_the_source_s_if_it_is_true() -> None:

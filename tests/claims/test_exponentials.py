@@ -234,3 +234,42 @@ def test_random_mixtures_agree_with_sixty_digits(case: tuple[Expr, str, Expr], s
 @settings(max_examples=10_000, deadline=None)
 def test_ten_thousand_random_mixtures(case: tuple[Expr, str, Expr], seed: int) -> None:
     _check(case, seed)
+
+
+def test_no_rise_goes_through_a_domain_that_moves_with_an_exponential_of_its_variable() -> None:
+    """Both are false near the end of q, at z = e**q and z = ln(1 + q); z would leave its domain on the way there."""
+    p = Variable("p", 0, Rational(1, 2), open="both")
+    above, below = Variable("z", 0, exp(p)), Variable("z", 0, log(1 + p))
+    grown = at_most(above * exp(p), exp(2 * p) / 2 + above - Rational("0.294"))
+    slow = at_most(below * (1 + p), (1 + p) * log(1 + p) - p + below + Rational("0.0944"))
+    assert all(settle(one).verdict is not Verdict.PROVED for one in (grown, slow))
+    forged = settle(at_most(above * exp(p), exp(2 * p) / 2 + above - Rational(1, 2))).to_dict() | {"verdict": "PROVED"}
+    forged["evidence"] = {
+        "kind": "rise",
+        "variable": "p",
+        "from": "lower",
+        "divisors": [],
+        "factor": "1/2",
+        "function": "exp_p**2 - 2*exp_p*z + 2*z - 1",
+        "positive": {"kind": "certificate", "gap": "1/2", "divisors": []},
+        "start": {"function": "0", "relation": "<=", "proof": {"kind": "certificate", "gap": "0", "divisors": []}},
+        "slope": {
+            "function": "2*exp_p**2 - 2*exp_p*z",
+            "relation": "<=",
+            "proof": {"kind": "certificate", "gap": "2*hi_z*(lo_exp_p + 1)", "divisors": []},
+        },
+        "inside": {"p": "1/4", "z": "1"},
+    }
+    with pytest.raises(recheck.RefusedError, match=r"the domain of \{'z'\} moves with p"):
+        recheck.part(forged)
+
+
+def test_an_exponential_of_a_range_of_its_own_is_not_refuted_outside_it() -> None:
+    """u = e**v <= 2 holds v to ln 2, which its exponent alone does not show."""
+    v, w = Variable("v", 0, 10), Variable("w", 1, 2)
+    u = Variable("u", 1, 2, exp_of=v)
+    for one in (at_most(log(u), log(2)), at_most(u * exp(q), exp(2 * w))):
+        assert settle(one).verdict is not Verdict.REFUTED
+    inner = Variable("i", 0, 1)
+    outer = Variable("o", 1, exp(10), exp_of=Variable("m", 0, 10, exp_of=inner))
+    assert settle(at_most(outer, 20)).verdict is Verdict.PROVED

@@ -266,3 +266,23 @@ def test_a_delta_is_allowed_for_over_every_set_of_outputs() -> None:
         assert Verdict.REFUTED in {settle(part).verdict for part in is_private(law, t, delta=delta)}
     with pytest.raises(BadClaimError, match="delta needs a channel of at most 6 outputs and no density"):
         is_private(PIECEWISE, T, delta=leak)
+
+
+def test_outputs_of_a_neighbour_are_found_by_value_where_only_one_of_the_two_moves_them() -> None:
+    """P(0) is 3/5 at x = 1 and 1/4 at x = 0; the other law says the same of both inputs."""
+    bit = Variable("x", 0, 1, integer=True)
+    rises = Rational(1, 4) + Rational(3, 20) * bit
+    law = SymbolicChannel("law", bit, {bit: rises, 1 - bit: 1 - rises})
+    found = [settle(part).verdict for part in is_private(law, 2, neighbour=law.at({bit: Integer(1)}))]
+    assert Verdict.REFUTED in found
+    rises = Rational(1, 5) + Rational(3, 5) * bit
+    same = SymbolicChannel("same", bit, {2 * bit: rises, 2 - 2 * bit: 1 - rises})
+    assert {settle(part).verdict for part in is_private(same, 1, neighbour=same.at({bit: 1 - bit}))} == {Verdict.PROVED}
+
+
+def test_the_twin_of_a_logarithm_goes_with_the_twin_of_its_argument() -> None:
+    inside = Variable("w", 1, 3)
+    logarithm = Variable("l", -oo, oo, log_of=inside)
+    p = (1 + logarithm) / 5
+    for order in ((logarithm, inside), (inside, logarithm)):
+        assert verdict(SymbolicChannel("c", order, {0: p, 1: 1 - p}), 1) is Verdict.REFUTED

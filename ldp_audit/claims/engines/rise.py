@@ -48,13 +48,11 @@ def prove(statement: Statement, direct: Prover, depth: int = _DEPTH) -> dict[str
 
 
 def _free(variables: list[Variable]) -> list[Variable]:
-    """Variables that may vary alone."""
-    return [
-        v
-        for v in variables
-        if not (is_linked(v, variables) or v.integer_valued)
-        and not any(v in end.free_symbols for other in variables for end in (other.lower, other.upper))
-    ]
+    """Variables that may vary alone: no domain moves with them, nor with an exponential or a logarithm of theirs."""
+    in_domains = {one for other in variables for end in (other.lower, other.upper) for one in end.free_symbols}
+    for _ in variables:  # a function may be one of a function
+        in_domains |= {one for v in variables if v in in_domains and v.argument for one in v.argument.free_symbols}
+    return [v for v in variables if not (is_linked(v, variables) or v.integer_valued or v in in_domains)]
 
 
 def _on_both_sides(statement: Statement, direct: Prover, depth: int) -> dict[str, Any] | None:

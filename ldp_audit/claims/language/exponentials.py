@@ -83,7 +83,9 @@ def unified(expressions: Sequence[Expr]) -> list[Expr]:
     found = _Rewriting(letters, chosen, units, swap, variables).of_all(expressions)
     found = _without_logarithm(found, chosen, units)
     several = len({v for one in found for v in one.free_symbols}) > 1
-    return (several and _exponents_apart(found, letters)) or found
+    apart = _exponents_apart(found, letters) if several else None
+    bounded = {v for v in linked if not ranges_over_all_exponentials(v)}  # by more than their exponents' domains
+    return found if apart is None or bounded - {*variables_of(apart)} else apart
 
 
 def _without_logarithm(sides: list[Expr], chosen: dict[Expr, Variable], units: dict[Expr, Expr]) -> list[Expr]:
@@ -213,7 +215,7 @@ class _Letters:
             base, power = factor.as_base_exp()
             if isinstance(factor, exp):
                 total += factor.exp
-            elif _is_letter(base):
+            elif _is_letter(base) and ranges_over_all_exponentials(base):
                 total += base.exp_of * power
             else:
                 rest.append((base, power))
