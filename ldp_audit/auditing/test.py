@@ -456,7 +456,7 @@ def _remembered(counts: np.ndarray, witness: Witness) -> str | None:
 def _chance(counts: np.ndarray, size: int) -> float:
     """The probability of so much dispersion, about."""
     p = counts.mean() / size
-    if not 0 < p < 1:
+    if len(counts) == 1 or not 0 < p < 1:
         return 1.0
     return float(chdtrc(len(counts) - 1, ((counts - size * p) ** 2).sum() / (size * p * (1 - p))))
 

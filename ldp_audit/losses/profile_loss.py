@@ -109,9 +109,10 @@ def stated_delta(mechanism: Any, epsilon: float) -> float:
     """The delta that an object states. Raises ValueError unless it is a probability."""
     stated = mechanism.delta(epsilon)
     value = as_float(np.asarray(stated)[()])
+    said = value if isinstance(stated, float) else stated  # without numpy's name
     if not 0 <= value <= 1:
         raise ValueError(
-            f"mechanism must have a delta in [0, 1], got delta({epsilon!r}) = {stated!r} of {type(mechanism).__name__}"
+            f"mechanism must have a delta in [0, 1], got delta({epsilon!r}) = {said!r} of {type(mechanism).__name__}"
         )
     return value
 
@@ -120,8 +121,9 @@ def stated_epsilon(mechanism: Any) -> float:
     """The pure epsilon that an object states. Raises ValueError unless it is >= 0; infinity is allowed."""
     stated = mechanism.exact_epsilon()
     value = as_float(np.asarray(stated)[()])
+    said = value if isinstance(stated, float) else stated  # without numpy's name
     if not value >= 0:
-        raise ValueError(f"mechanism must have an exact_epsilon() >= 0, got {stated!r} of {type(mechanism).__name__}")
+        raise ValueError(f"mechanism must have an exact_epsilon() >= 0, got {said!r} of {type(mechanism).__name__}")
     return value
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import random
+import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,9 @@ import pytest
 
 from ldp_audit.auditing import assert_private, audit
 from ldp_audit.auditing.assertions import NoPowerError
+from ldp_audit.auditing.fresh import Fresh
+from ldp_audit.auditing.program import Program
+from tests.together import together
 
 
 class Rappor:
@@ -131,6 +137,43 @@ def test_randomness_of_its_own_is_no_memory() -> None:
     result = audit(own_entropy, (0.0, 1.0), 1.0, samples=20_000)
     assert result.violated
     assert not any("remembers" in note for note in result.notes)
+
+
+NOISY = """
+import numpy as np
+
+RNG = np.random.default_rng()
+
+def of_the_module(x, n, rng):
+    return x + 0.5 * RNG.laplace(size=n)
+
+def of_numpy(x, n, rng):
+    return x + 0.5 * np.random.laplace(size=n)
+
+class OfAnObject:
+    def __init__(self):
+        self.rng = np.random.default_rng()
+
+    def __call__(self, x, n, rng):
+        return x + 0.5 * self.rng.laplace(size=n)
+
+of_an_object = OfAnObject()
+"""
+
+
+@together(("name", "copies"), [("of_the_module", 16), ("of_numpy", 16), ("of_an_object", 1)])
+def test_copies_of_a_generator_of_the_program_do_not_count_the_same(
+    name: str, copies: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copies that draw the same outputs passed for one large sample, and every fifth violation for a memory."""
+    (tmp_path / "noisy.py").write_text(NOISY)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "noisy", raising=False)
+    sampler = getattr(importlib.import_module("noisy"), name)
+    witness = audit(own_entropy, (0.0, 1.0), 1.0, samples=20_000).witness
+    counts = Fresh(sampler).counts(Program(sampler, 0), witness, 1)
+    assert counts.shape == (2, copies)
+    assert copies == 1 or all(len(set(column)) > 3 for column in counts.tolist())
 
 
 def test_a_pure_program_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:

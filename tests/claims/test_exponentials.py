@@ -266,10 +266,8 @@ def test_no_rise_goes_through_a_domain_that_moves_with_an_exponential_of_its_var
 
 def test_an_exponential_of_a_range_of_its_own_is_not_refuted_outside_it() -> None:
     """u = e**v <= 2 holds v to ln 2, which its exponent alone does not show."""
-    v, w = Variable("v", 0, 10), Variable("w", 1, 2)
-    u = Variable("u", 1, 2, exp_of=v)
-    for one in (at_most(log(u), log(2)), at_most(u * exp(q), exp(2 * w))):
-        assert settle(one).verdict is not Verdict.REFUTED
+    u = Variable("u", 1, 2, exp_of=Variable("v", 0, 10))
+    assert settle(at_most(log(u), log(2))).verdict is not Verdict.REFUTED
     inner = Variable("i", 0, 1)
     outer = Variable("o", 1, exp(10), exp_of=Variable("m", 0, 10, exp_of=inner))
     assert settle(at_most(outer, 20)).verdict is Verdict.PROVED
