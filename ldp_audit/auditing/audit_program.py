@@ -87,7 +87,8 @@ def audit(
         given = {**locals()}
         with Progress(quiet=not progress) as lines:
             return audit(**{**given, "progress": lines})
-    _check_progress(progress)
+    lines: Any = (Callable, type(None))
+    instance(progress, lines, "progress", "a function of a line, True, False or None")
     start = time.perf_counter()
     search = as_search(inputs)
     check_arguments(claimed_epsilon, claimed_delta, samples, confidence)
@@ -207,11 +208,6 @@ def audit(
         checked = if_independent(replace(result, witness=seen.witness(test.pair, found.levels)), program, fresh)
         result = replace(checked, witness=result.witness) if checked.inconclusive else result
     return replace(result, seconds=time.perf_counter() - start)
-
-
-def _check_progress(progress: object) -> None:
-    if progress is not None and not callable(progress):
-        raise ValueError(f"progress must be a function of a line, True, False or None, got {progress!r}")
 
 
 @dataclass(frozen=True)

@@ -107,9 +107,7 @@ def loss_of_profile(mechanism: Any) -> PairLoss:
 
 def stated_delta(mechanism: Any, epsilon: float) -> float:
     """The delta that an object states. Raises ValueError unless it is a probability."""
-    stated = mechanism.delta(epsilon)
-    value = as_float(np.asarray(stated)[()])
-    said = value if isinstance(stated, float) else stated  # without numpy's name
+    value, said = _read(mechanism.delta(epsilon))
     if not 0 <= value <= 1:
         raise ValueError(
             f"mechanism must have a delta in [0, 1], got delta({epsilon!r}) = {said!r} of {type(mechanism).__name__}"
@@ -119,12 +117,16 @@ def stated_delta(mechanism: Any, epsilon: float) -> float:
 
 def stated_epsilon(mechanism: Any) -> float:
     """The pure epsilon that an object states. Raises ValueError unless it is >= 0; infinity is allowed."""
-    stated = mechanism.exact_epsilon()
-    value = as_float(np.asarray(stated)[()])
-    said = value if isinstance(stated, float) else stated  # without numpy's name
+    value, said = _read(mechanism.exact_epsilon())
     if not value >= 0:
         raise ValueError(f"mechanism must have an exact_epsilon() >= 0, got {said!r} of {type(mechanism).__name__}")
     return value
+
+
+def _read(stated: Any) -> tuple[float, Any]:
+    """A stated number, not a number for anything else; and what an error shows, a float without numpy's name."""
+    value = as_float(np.asarray(stated)[()])
+    return value, value if isinstance(stated, float) else stated
 
 
 def _loss_of_points(ratios: Points, values: Points, *, below: bool = False) -> PairLoss:

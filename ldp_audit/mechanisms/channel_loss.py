@@ -11,11 +11,9 @@ Floats choose the hull's corners, fractions where floats cannot decide; the corn
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from decimal import Decimal
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate
-from numbers import Rational
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,12 +38,13 @@ class _Test(NamedTuple):
     outputs: int
 
 
-def channel_loss(matrix: Any) -> PairLoss:
-    """The loss of the dominating pair over all ordered pairs of rows; matrix: see `FiniteChannel`.
+def channel_loss(weights: Sequence[Sequence[int]]) -> PairLoss:
+    """The loss of the dominating pair over all ordered pairs of rows, whose probabilities are their shares of weights.
 
     Raises ValueError where the pairs of different rows times the outputs are more than 2e9.
     """
-    rows = list(dict.fromkeys(_exact_rows(matrix)))
+    totals = ((row, sum(row)) for row in weights)
+    rows = list(dict.fromkeys(tuple(Fraction(one, total) for one in row) for row, total in totals))
     if len(rows) ** 2 * len(rows[0]) > _MOST:
         raise ValueError(
             f"matrix must have at most {_MOST:g} pairs of different inputs times outputs for a loss that dominates all "
@@ -153,18 +152,3 @@ def _sums(first: tuple[Fraction, ...], second: tuple[Fraction, ...]) -> list[tup
 
 def _table(rows: list[tuple[Fraction, ...]]) -> NDArray[np.float64]:
     return np.array([[float(entry) for entry in row] for row in rows])
-
-
-def _exact_rows(matrix: Any) -> list[tuple[Fraction, ...]]:
-    """The rows as exact fractions, divided by their sum (as in `FiniteChannel`)."""
-    exact = [[_fraction(entry) for entry in row] for row in matrix]
-    totals = [sum(row, Fraction(0)) for row in exact]
-    return [tuple(entry / total for entry in row) for row, total in zip(exact, totals, strict=True)]
-
-
-def _fraction(entry: Any) -> Fraction:
-    if isinstance(entry, str):
-        return Fraction(entry.strip())
-    if isinstance(entry, Rational):
-        return Fraction(int(entry.numerator), int(entry.denominator))
-    return Fraction(entry if isinstance(entry, Decimal) else float(entry))

@@ -131,7 +131,7 @@ class FiniteChannel(Mechanism):
 
     def pair_loss(self) -> PairLoss:
         """See base: the upper hull of all tests between two rows."""
-        return channel_loss(self._given.rows)
+        return channel_loss(self._given.weights().tolist())
 
     def inputs(self, count: int) -> NDArray[np.int64]:  # noqa: ARG002
         """See base: all of them."""
