@@ -71,3 +71,7 @@ class Progress:
         if self.timer is not None:
             self.timer.cancel()
         self.timer = None
+
+
+def silent(_: str) -> None:
+    """Take a line of progress where nobody asked for one."""

@@ -11,7 +11,8 @@ client's value, in any way. Which bounds are known depends on the mechanism:
 * any other mechanism with a pure epsilon: above, `clones.clones`; below, the count of the worst event of one report,
   with all others at the second input.
 
-The pure epsilon of the shuffled reports is the local one, for every n (Balcer and Cheu 2020): only deltas shrink.
+The pure epsilon of the shuffled reports is the local one, for every n: "all n reports are y" has the likelihood ratio
+of client 1's own report y (Balcer and Cheu 2020). Only deltas shrink.
 
 The published closed forms, which `clones` and `worst_neighbourhood` improve on, are here too. All say: each of n
 clients sends one report of a randomizer with pure epsilon0, and the shuffled reports are (epsilon, delta)-private when

@@ -243,7 +243,7 @@ def _require_pieces(channel: SymbolicChannel) -> None:
             _require(channel, at_most(piece.lower, piece.upper), rule)
         if following is not None:
             rule = f"a piece must begin where the one before ends, at {piece.upper}"
-            _require(channel, equal(piece.upper, following.lower), rule)
+            _require(channel, equal(following.lower, piece.upper), rule)
 
 
 def _coefficient(piece: Piece) -> Expr:

@@ -46,6 +46,7 @@ from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.mechanisms.output_labels import NUMBERS, columns_of, label_array
 from ldp_audit.mechanisms.randomness import BITS, WORDS, NumpySource, source_of
 from ldp_audit.numerics import listed
+from ldp_audit.progress import silent
 
 _TOLERANCE = Fraction(1, 10**9)
 """Largest deviation of a row's sum from 1."""
@@ -84,7 +85,7 @@ class FiniteChannel(Mechanism):
     _given: _Given = field(init=False, repr=False)
 
     def __post_init__(self, progress: Callable[[str], None] | None) -> None:
-        given = _Given.of(self.matrix, progress or _silent)
+        given = _Given.of(self.matrix, progress or silent)
         size = given.floats.shape[1]
         labels = list(range(size)) if self.outputs is None else listed(self.outputs, "outputs", "labels")
         if len(labels) != size or len(set(labels)) != len(labels):
@@ -110,7 +111,7 @@ class FiniteChannel(Mechanism):
             raise ValueError(f"a channel file must end in .csv or .npz, got {path.name!r}")
         try:
             if path.suffix == ".csv":
-                return cls(_rows_of(path, progress or _silent), progress=progress)
+                return cls(_rows_of(path, progress or silent), progress=progress)
             matrix, outputs = _arrays_of(path)
             return cls(matrix, None if outputs is None else outputs.tolist(), progress=progress)
         except (ValueError, KeyError, EOFError, csv.Error, UnicodeDecodeError) as error:
@@ -148,7 +149,7 @@ class FiniteChannel(Mechanism):
 
         progress: called with a line now and then.
         """
-        asked, found, say = levels(epsilon), [], progress or _silent
+        asked, found, say = levels(epsilon), [], progress or silent
         for level in asked.ravel().tolist():
             say(f"the profile at epsilon {level:g}, {len(found) + 1} of {asked.size}")
             found.append(self._delta_at(level, say))
@@ -311,10 +312,6 @@ def _shared_out(row: list[int], floor: int, words: int) -> list[int]:
     for place in sorted(range(len(row)), key=remainders.__getitem__)[: words - sum(counts)]:
         counts[place] += 1
     return counts
-
-
-def _silent(_: str) -> None:
-    pass
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,8 @@ For an id the server counts the upper reports among n. The count is Poisson bino
 one report for every n: at the least possible count all other reports are the lower ones, and the likelihood ratio is
 the target's own. Shuffling improves (epsilon, delta) only.
 
-Source: Sun, Qian, Chen (IJCAI 2021), Algorithm 3 and "Parameter Shuffling". Balcer, Cheu (ITC 2020) for pure epsilons.
+Source: Sun, Qian, Chen (IJCAI 2021), Algorithm 3 and "Parameter Shuffling". For the pure epsilon see Balcer and Cheu
+(ITC 2020) as well.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from ldp_audit.auditing.bounds import Counts, Region, check_claim, check_confide
 from ldp_audit.auditing.membership import most_significant, tested
 from ldp_audit.auditing.result import CONSISTENT, VIOLATED, Witness, plain
 from ldp_audit.numerics import whole
+from ldp_audit.progress import silent
 
 if TYPE_CHECKING:
     from ldp_audit.training.datasets import Images, Table
@@ -238,7 +239,7 @@ def audit_run(
     whole(seed, "seed", 0)
     if samples is not None:
         whole(samples, "samples", 10)
-    start, say = time.perf_counter(), progress or _silent
+    start, say = time.perf_counter(), progress or silent
     run = plan.start(data, seed=seed, device=device)
     canaries = _canaries(run, say)
     results = []
@@ -255,10 +256,6 @@ def audit_run(
         "why_not": None if results else _why_not(run),
         "seconds": time.perf_counter() - start,
     }
-
-
-def _silent(_: str) -> None:
-    pass
 
 
 def _canaries(run: Run, say: Progress) -> list[Canary]:

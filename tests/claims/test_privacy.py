@@ -134,7 +134,7 @@ def test_exponential_pieces_that_never_overlap_are_not_held_against_each_other()
 @together(
     ("pieces", "message"),
     [
-        ([(0, 1, 1), (2, 3, 1)], "must begin where the one before ends"),
+        ([(0, 1, 1), (2, 3, 1)], r"must begin where the one before ends, at 1, got 2\b"),
         ([(0, 1, x - 1), (1, 2, 2 - x)], "the density x - 1 must be >= 0, got -1"),
         ([(0, 1, Rational(1, 2))], "must add up to 1"),
         ([(0, x - Rational(1, 2), 2), (x - Rational(1, 2), Rational(1, 2), 2)], "must not end before it begins"),

@@ -17,6 +17,7 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Step
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.mechanisms import RandomizedResponse
+from ldp_audit.progress import silent
 
 _LARGE = 700.0
 """Nats: the exponential of little more overflows."""
@@ -56,7 +57,7 @@ def totals(ledger: Ledger, progress: Progress = None) -> tuple[Total, ...]:
 
     A convention that does not apply is left out.
     """
-    say = progress or _silent
+    say = progress or silent
     uses = [(one.single, one.times(ledger.protocol, "everything")) for one in ledger.losses]
     found = [_basic(uses, ledger.delta)]
     for name, convention in (("pure composition", _pure), ("divergences", _divergences)):
@@ -69,10 +70,6 @@ def totals(ledger: Ledger, progress: Progress = None) -> tuple[Total, ...]:
         say("total: shuffled")
         found.append(_shuffled(ledger))
     return tuple(found)
-
-
-def _silent(_: str) -> None:
-    pass
 
 
 Uses = Sequence[tuple[PrivacyLoss, int]]

@@ -14,8 +14,8 @@ distribution of their count, T(k) its upper tail. For client 1 at high against l
     delta(epsilon) = max over k of  g q(k - 1) - (A - g) T(k),
 
 as the loss rises with the count. q is a Poisson binomial, so log-concave: the best k follows the last mode of q tilted
-by theta* = ln(A/g), which lies less than 1 from its mean (Darroch, "On the distribution of the number of successes in
-independent trials", 1964). Under a tilt theta that has the cumulant function K,
+by theta* = ln(A/g), which lies less than 1 from its mean (Samuels, "On the number of successes in independent trials",
+1965, Theorem 1). Under a tilt theta that has the cumulant function K,
 
     delta = A e**(K - theta k) v,   v = (sum over i of q_theta(i) w(i - k)),
 
