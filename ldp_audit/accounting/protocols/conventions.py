@@ -177,16 +177,22 @@ class StepLoss:
 
 
 def step_losses(protocol: Protocol, progress: Callable[[str], None] | None = None) -> tuple[StepLoss, ...]:
-    """Each step's loss, in order; a selection without budget is left out."""
+    """Each step's loss, in order; a selection without budget is left out.
+
+    Raises ValueError, with the step's place, where a mechanism has no loss for what the step states.
+    """
     found = []
     for place, (step, mechanism) in enumerate(zip(protocol.steps, protocol.mechanisms, strict=True), start=1):
         if mechanism is None:
             continue
         if progress:
             progress(f"step {place} of {len(protocol.steps)}: {step.name or repr(mechanism)}")
-        single = _sampled(mechanism, step.sampling, protocol)
-        mixed = (loss and _sampled(loss, step.sampling, protocol) for loss in _mixed(mechanism, step))
-        found.append(StepLoss(step, mechanism, single, *mixed, joint=_stays_together(step)))
+        try:
+            single = _sampled(mechanism, step.sampling, protocol)
+            mixed = (loss and _sampled(loss, step.sampling, protocol) for loss in _mixed(mechanism, step))
+            found.append(StepLoss(step, mechanism, single, *mixed, joint=_stays_together(step)))
+        except ValueError as error:
+            raise ValueError(f"step {place}: {error}") from error
     return tuple(found)
 
 

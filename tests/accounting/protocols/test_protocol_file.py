@@ -217,7 +217,7 @@ def test_neighbours_of_noise_on_sums_are_those_with_and_without_a_record(head: s
     assert report.to_dict()["protocol"]["adjacency"] == adjacency
     silent = text.replace(", replaced=1.5", "")
     if "Laplace" in noise:
-        with pytest.raises(ValueError, match="replaced must be stated where a record is replaced"):
+        with pytest.raises(ValueError, match="^step 1: replaced must be stated where a record is replaced"):
             account(parse_protocol(silent.encode()))
 
 
