@@ -330,7 +330,7 @@ def refusals() -> Questions:
         "a sampling rate of 2": lambda: subsample(Gaussian(1.0), rate=2.0),
         "a replaced record of a sum, of unknown size": lambda: subsample(Gaussian(1.0), rate=0.1, adjacency="replace"),
         "11 of 10 records": lambda: subsample(Gaussian(1.0), kind="without", n=10, k=11),
-        "shuffled Gaussians": lambda: shuffle(Gaussian(1.0), 1000),
+        "shuffled Gaussians": lambda: shuffle(Gaussian(1.0, replaced=1.0), 1000),
         "shuffled reports of no client": lambda: shuffle(TwoPoint(1.0), 0),
         "no mechanism": lambda: compose([("Gaussian", 1)]),
         "a budget that no sigma meets": lambda: calibrate(Gaussian, epsilon=0.1, delta=1e-9, low=0.1, high=1.0),

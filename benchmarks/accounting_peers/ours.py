@@ -16,7 +16,7 @@ KINDS = {
     "sampled laplace": lambda rate, scale: subsample(Laplace(scale), rate=rate),
     "piecewise": lambda epsilon: Piecewise(epsilon),
     "shuffled": lambda epsilon, k, n: shuffle(RandomizedResponse(epsilon, k=k), n=n),
-    "shuffled laplace": lambda scale, n: shuffle(Laplace(scale), n=n),
+    "shuffled laplace": lambda scale, n: shuffle(Laplace(scale, replaced=1.0), n=n),
 }
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from ldp_audit.figure import Panel, Series, plotted
@@ -190,6 +190,17 @@ def privacy_loss(mechanism: Any, adjacency: Adjacency | None = None) -> PrivacyL
     return PrivacyLoss((pair_loss_of(mechanism),), adjacency=own)
 
 
+def related(loss: PrivacyLoss, adjacency: Adjacency | None) -> PrivacyLoss:
+    """A loss between any two inputs as one with and without a record, which it says; any other unchanged."""
+    if adjacency != "add/remove" or loss.adjacency is not None:
+        return loss
+    return replace(loss, assumptions=(*loss.assumptions, EITHER_WAY), adjacency=adjacency)
+
+
+EITHER_WAY = "a client whose record is absent sends its local reports all the same, of some input"
+"""What makes a loss between any two inputs, a local report's, one of a record that is there or not."""
+
+
 ADAPTIVE = "a report's mechanism may depend on the reports before it, but not its privacy loss, nor how many there are"
 """The assumption of every composition here."""
 
@@ -216,6 +227,7 @@ def compose(items: Iterable[tuple[Any, int]], *, width: float = WIDTH) -> Privac
             "privacy_loss(mechanism, adjacency='replace') has noise's own loss for a replaced record"
         )
     adjacency = next(iter(relations), None)
+    spent = [(related(loss, adjacency), times) for loss, times in spent]
     sizes = [len(loss.directions) for loss, _ in spent]
     count = max(sizes, default=1)
     if any(size not in (1, count) for size in sizes):

@@ -29,7 +29,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance
 from ldp_audit.accounting.shuffling.clones import MOST_CLIENTS, MOST_EPSILON, clones, stronger_clones, third_value
 from ldp_audit.accounting.shuffling.count_loss import event_count, placed_count
@@ -59,11 +59,12 @@ def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> 
     """The privacy loss of n shuffled reports.
 
     mechanism: anything with `exact_epsilon()`, nats, finite (the lower bound uses its `delta` as well); or a loss
-    between any two inputs.
+    between any two inputs. Noise states how far a replaced value moves its report (`replaced`).
     n: clients, a whole number in 1 .. 10**8; 1 is the report itself.
     others: the other clients' inputs. "worst": any, so the two bounds on delta enclose the supremum, the guarantee of
     differential privacy. For mechanisms of two values also "one end" or "center" of the range, or n - 1 chances of an
     upper report (n at most 10**6): exact, and a statement about such clients alone.
+    returns: a loss of neighbours by "replace", as the server sees how many reports there are.
     Raises ValueError for an infinite epsilon, and for anything else.
     """
     report, k = _report(mechanism), responses_of(mechanism)
@@ -75,24 +76,24 @@ def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> 
         )
     if isinstance(others, str) and others == "worst":
         if n == 1:
-            return PrivacyLoss((report,))
+            return PrivacyLoss((report,), adjacency="replace")
         if epsilon0 == 0:
-            return PrivacyLoss((ZERO_LOSS,), TRUST)
+            return PrivacyLoss((ZERO_LOSS,), TRUST, "replace")
         if epsilon0 > MOST_PLACED:
-            return PrivacyLoss((_beyond(k, epsilon0, n),), TRUST)
+            return PrivacyLoss((_beyond(k, epsilon0, n),), TRUST, "replace")
         mirrored = isinstance(mechanism, Mechanism) and mechanism.mirrored
-        return PrivacyLoss(_worst(report, k, epsilon0, n, mirrored=mirrored), TRUST)
+        return PrivacyLoss(_worst(report, k, epsilon0, n, mirrored=mirrored), TRUST, "replace")
     if k != 2:
         raise ValueError(f"others must be 'worst' for mechanisms of more than two values, got {others!r}")
     if epsilon0 == 0:
-        return PrivacyLoss((ZERO_LOSS,), TRUST)
+        return PrivacyLoss((ZERO_LOSS,), TRUST, "replace")
     if epsilon0 > MOST_PLACED:
         raise ValueError(
             f"mechanism must have an epsilon of at most {MOST_PLACED:g} where others are placed, got {epsilon0!r}"
         )
     loss = _placed(epsilon0, n, others)
     stated = f"the others' values are placed: {others if isinstance(others, str) else 'by their chances'}"
-    return PrivacyLoss((loss, loss.reversed()), (*TRUST, stated))
+    return PrivacyLoss((loss, loss.reversed()), (*TRUST, stated), "replace")
 
 
 def responses_of(mechanism: Any) -> int | None:
@@ -102,8 +103,11 @@ def responses_of(mechanism: Any) -> int | None:
 
 def _report(mechanism: Any) -> PairLoss:
     """The loss of one report, between any two inputs: from an epsilon alone, at most that of randomised response."""
-    if isinstance(mechanism, PrivacyLoss) and len(mechanism.directions) == 1:
-        return mechanism.directions[0]
+    if isinstance(mechanism, PrivacyLoss | Mechanism):
+        loss = privacy_loss(mechanism, "replace")
+        if len(loss.directions) > 1:
+            raise ValueError(f"mechanism must have one loss, of any two inputs, got {len(loss.directions)} directions")
+        return loss.directions[0]
     if isinstance(mechanism, PairLoss) or callable(getattr(mechanism, "delta", None)):
         return pair_loss_of(mechanism)
     return EnclosedLoss(ZERO_LOSS, pure_loss(_epsilon_of(mechanism)))

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting import DiscreteLoss, PrivacyLoss, compose, privacy_loss, subsample
-from ldp_audit.accounting.privacy_loss import ADAPTIVE
+from ldp_audit.accounting.privacy_loss import ADAPTIVE, EITHER_WAY
 from ldp_audit.losses.composition import composed
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, BinomialLoss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
@@ -163,6 +163,13 @@ def test_directions_are_composed_one_by_one():
 def test_assumptions_are_kept_and_adaptive_choice_is_stated():
     loss = compose([(two_directions(1, 10), 2), (two_directions(2, 10), 1)])
     assert loss.assumptions == ("the number of records is public", ADAPTIVE)
+
+
+def test_local_reports_beside_noise_on_a_sum_are_sent_in_either_case():
+    loss = compose([(Gaussian(1.0), 1), (TwoPoint(1.0), 2)])
+    assert loss.adjacency == "add/remove"
+    assert EITHER_WAY in loss.assumptions
+    assert EITHER_WAY not in compose([(TwoPoint(1.0), 2)]).assumptions
 
 
 def test_other_numbers_of_directions_are_refused():

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from ldp_audit.accounting.privacy_loss import compose, privacy_loss
 from ldp_audit.accounting.shuffle import shuffle
@@ -180,7 +181,7 @@ def test_a_million_clients_and_ten() -> None:
         RandomizedResponse(1.0, 3),
         RandomizedResponse(2.0, 8),
         Piecewise(1.0),
-        Laplace(1.0),
+        Laplace(1.0, replaced=1.0),
         PerturbedSampling(1.0, 6, 2),
     ],
     ids=repr,
@@ -196,8 +197,30 @@ def test_other_mechanisms_are_enclosed(mechanism: Any) -> None:
     assert composed[0] <= composed[1] <= 3 * mechanism.exact_epsilon() * (1 + 1e-9)
 
 
+def test_noise_is_shuffled_between_values_as_far_apart_as_a_replaced_one() -> None:
+    """The count of reports below 1, of a client at 0 or at 2 among 99 at 2, is one test against the bound."""
+    loss = shuffle(Laplace(1.0, sensitivity=1.0, replaced=2.0), n=100)
+    near, far = 1 - math.exp(-1) / 2, math.exp(-1) / 2
+    rest = stats.binom.pmf(np.arange(101), 99, far)
+    more = np.append(0, rest[:-1])
+    counts = [chance * more + (1 - chance) * rest for chance in (near, far)]
+    for level in (0.3, 0.6, 0.7):
+        attained = max(float(np.maximum(p - math.exp(level) * q, 0).sum()) for p, q in (counts, counts[::-1]))
+        assert loss.delta(level) >= attained
+    assert loss.supremum() == pytest.approx(2, rel=1e-12)
+    with pytest.raises(ValueError, match="replaced must be stated"):
+        shuffle(Laplace(1.0), 100)
+
+
+def test_shuffled_reports_are_of_replaced_values() -> None:
+    loss = shuffle(RandomizedResponse(1.0), 1000)
+    assert loss.adjacency == shuffle(TwoPoint(1.0), 1).adjacency == "replace"
+    with pytest.raises(ValueError, match="some by add/remove and others by replace"):
+        compose([(loss, 1), (Gaussian(2.0), 1)])
+
+
 def test_one_report_is_not_shuffled() -> None:
-    for mechanism in (TwoPoint(1.0), RandomizedResponse(0.5, 4), Laplace(1.0)):
+    for mechanism in (TwoPoint(1.0), RandomizedResponse(0.5, 4), Laplace(1.0, replaced=1.0)):
         assert shuffle(mechanism, 1).epsilon(1e-3) == privacy_loss(mechanism).epsilon(1e-3)
     placed = shuffle(TwoPoint(1.0), 1, others="one end").epsilon(1e-3)
     assert placed == pytest.approx(privacy_loss(TwoPoint(1.0)).epsilon(1e-3), rel=1e-12)
@@ -240,7 +263,7 @@ def test_an_epsilon_is_enough_for_an_upper_bound() -> None:
 
 def test_what_is_no_local_randomizer_is_refused() -> None:
     with pytest.raises(ValueError, match="infinite one may name their sender"):
-        shuffle(Gaussian(1.0), 100)
+        shuffle(Gaussian(1.0, replaced=1.0), 100)
     with pytest.raises(ValueError, match="infinite one may name their sender"):
         shuffle(TwoPoint(math.inf), 100)
     with pytest.raises(ValueError, match="mechanism must have exact_epsilon"):

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from ldp_audit.accounting.converted import plain
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss, related
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Step
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.mechanisms import RandomizedResponse
@@ -283,14 +283,18 @@ def _mixed(mechanism: Any, step: Step) -> tuple[PrivacyLoss | None, PrivacyLoss 
     two = responses_of(mechanism) == 2
     # The others' placing at one end needs a symmetric loss, which a subsampled client's is not, and no huge epsilon.
     fits = two and clients > 1 and step.sampling is None and mechanism.exact_epsilon() <= MOST_PLACED
-    placed = PrivacyLoss(shuffle(mechanism, clients, others="one end").directions[:1]) if fits else None
+    placed = PrivacyLoss(shuffle(mechanism, clients, others="one end").directions[:1], (), "replace") if fits else None
     return shuffle(mechanism, clients), placed
 
 
 def _sampled(mechanism: Any, sampling: Sampling | None, protocol: Protocol) -> PrivacyLoss:
     if sampling is None:
-        return privacy_loss(mechanism, protocol.adjacency)
+        return related(privacy_loss(mechanism, protocol.adjacency), protocol.adjacency)
     from ldp_audit.accounting.subsample import subsample
 
     rate, n, k, adjacency = sampling.rate, sampling.n, sampling.k, protocol.adjacency or "replace"
-    return subsample(mechanism, kind=sampling.kind, rate=rate, n=n, k=k, adjacency=adjacency)
+    loss = subsample(mechanism, kind=sampling.kind, rate=rate, n=n, k=k, adjacency=adjacency)
+    return replace(loss, assumptions=(*loss.assumptions, OWN_SAMPLE))
+
+
+OWN_SAMPLE = "every use of a sampled step draws a sample of its own, independently of all others"

@@ -150,6 +150,11 @@ class Step:
             instance(getattr(self, name), (kind, NoneType), name, f"a {kind.__name__} or None")
         if self.shuffling and self.sampling:
             self._check_sampled_shuffling(self.sampling, self.shuffling)
+        if self.sampling and "dimensions" in self.times:
+            raise ValueError(
+                f"times of a sampled step must not name dimensions, as a client that is drawn sends all of them: in "
+                f"Python, subsample(compose([(mechanism, dimensions)]), ...) is a mechanism; got {list(self.times)!r}"
+            )
         words = [part for part in self.times if isinstance(part, str)]
         if len(set(words)) < len(words):
             raise ValueError(f"times must name each count once, got {list(self.times)!r}")

@@ -67,6 +67,10 @@ WRONG = {
     "number for a text": (GOOD.replace('"two questions"', "7"), "name must be a text that is not empty, got 7"),
     "unknown unit": (GOOD.replace('"client"', '"user"'), "unit must be one of value, record, client, got 'user'"),
     "unknown count": (GOOD.replace('["rounds", 2]', '["round"]'), "times must be made of rounds, .*, got 'round'"),
+    "dimensions of a sampled client": (
+        GOOD.replace("2]", '"dimensions"]') + 'sampling = {kind = "poisson", rate = 0.1}',
+        "times of a sampled step must not name dimensions",
+    ),
     "a count twice": (GOOD.replace("2]", '"rounds"]'), "times must name each count once"),
     "times is no list": (GOOD.replace('["rounds", 2]', '"rounds"'), "times must be a list of .*, got 'rounds'"),
     "step is no table": ('name = "a"\nstep = [3]', r"\[\[step\]\] 1 must be a table of keys and values, got 3"),
@@ -217,7 +221,7 @@ def test_neighbours_of_noise_on_sums_are_those_with_and_without_a_record(head: s
     assert report.to_dict()["protocol"]["adjacency"] == adjacency
     silent = text.replace(", replaced=1.5", "")
     if "Laplace" in noise:
-        with pytest.raises(ValueError, match="^step 1: replaced must be stated where a record is replaced"):
+        with pytest.raises(ValueError, match=r"^step 1: replaced must be stated where a record is replaced"):
             account(parse_protocol(silent.encode()))
 
 
