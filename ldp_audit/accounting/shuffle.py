@@ -104,10 +104,10 @@ def responses_of(mechanism: Any) -> int | None:
 def _report(mechanism: Any) -> PairLoss:
     """The loss of one report, between any two inputs: from an epsilon alone, at most that of randomised response."""
     if isinstance(mechanism, PrivacyLoss | Mechanism):
-        loss = privacy_loss(mechanism, "replace")
-        if len(loss.directions) > 1:
-            raise ValueError(f"mechanism must have one loss, of any two inputs, got {len(loss.directions)} directions")
-        return loss.directions[0]
+        one, *other = privacy_loss(mechanism, "replace").directions
+        if other:
+            raise ValueError(f"mechanism must have one loss, of any two inputs, got {1 + len(other)} directions")
+        return one
     if isinstance(mechanism, PairLoss) or callable(getattr(mechanism, "delta", None)):
         return pair_loss_of(mechanism)
     return EnclosedLoss(ZERO_LOSS, pure_loss(_epsilon_of(mechanism)))

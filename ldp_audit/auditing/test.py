@@ -393,22 +393,34 @@ def if_independent(result: AuditResult, program: Program, fresh: Fresh, stage: i
         return result
     if result.witness.calls_for_one:  # whose outputs are each a call of its own
         return result
-    witness = result.witness
-    counts = _counts(program, witness, stage)
-    result = replace(result, samples_used=result.samples_used + counts.size * _SIZE)
-    said = _dispersed(counts, _SIZE, witness, "outputs of one call depend on each other", "calls")
-    if said is None and not program.repeats_its_first_call():
-        try:
-            counts = fresh.counts(program, witness, stage)
-            result = replace(result, samples_used=result.samples_used + counts.size * COPIED)
-            said = _remembered(counts, witness)
-        except NotFreshError as error:
-            why = f"whether the program remembers earlier calls could not be looked at: {error}"
-            return replace(result, notes=(*result.notes, why))
+    said, why, drawn = dependence_of_outputs(result.witness, program, fresh, stage)
+    result = replace(result, samples_used=result.samples_used + drawn)
+    if why is not None:
+        return replace(result, notes=(*result.notes, why))
     if said is None:
         return result
     delta = None if result.delta_lower is None else 0.0
     return replace(result, verdict=INCONCLUSIVE, epsilon_lower=0.0, delta_lower=delta, notes=(said, *result.notes))
+
+
+def dependence_of_outputs(
+    witness: Witness, program: Program, fresh: Fresh, stage: int = TEST, *, called: bool = False
+) -> tuple[str | None, str | None, int]:
+    """What shows that outputs depend on each other; why that could not be looked at; how many outputs it took.
+
+    The first two are None where nothing is to be said.   called: whether the sampler was called before `program` was
+    made, so that its first call may be remembered.   The other arguments: see `if_independent`.
+    """
+    counts = _counts(program, witness, stage)
+    drawn = counts.size * _SIZE
+    said = _dispersed(counts, _SIZE, witness, "outputs of one call depend on each other", "calls")
+    if said is not None or (not called and program.repeats_its_first_call()):
+        return said, None, drawn
+    try:
+        counts = fresh.counts(program, witness, stage)
+    except NotFreshError as error:
+        return None, f"whether the program remembers earlier calls could not be looked at: {error}", drawn
+    return _remembered(counts, witness), None, drawn + counts.size * COPIED
 
 
 def _counts(program: Program, witness: Witness, stage: int) -> np.ndarray:

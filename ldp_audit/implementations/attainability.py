@@ -25,12 +25,13 @@ import numpy as np
 from ldp_audit.auditing.bounds import Counts, check_confidence, lower_limit, upper_limit
 from ldp_audit.auditing.choice import Choice, Sample, choose
 from ldp_audit.auditing.event_search import InputSearch, as_search
+from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.result import Witness
 from ldp_audit.auditing.scores import Score
 from ldp_audit.auditing.scores.floating_point import UnitInLastPlace
-from ldp_audit.auditing.test import Test, count_all
+from ldp_audit.auditing.test import Test, count_all, dependence_of_outputs
 from ldp_audit.implementations.evaluation import SamplerMap, random_words
 from ldp_audit.implementations.grid import Grid
 from ldp_audit.implementations.implementation_result import JointCounts, LowerBounds, PairChannel
@@ -39,6 +40,7 @@ from ldp_audit.numerics import whole
 _SEARCH = 0
 _SHARES = {"seen": 4, "learn": 8, "cut": 8, "compare": 8}  # 1 / share of the samples; the rest is counted
 _TOTAL = 2**64  # limits are rounded down to multiples of 1 / _TOTAL
+_NOTHING = JointCounts(_TOTAL, ((_TOTAL, _TOTAL, 1),))
 _RANGES = 16
 _WIDTH = 4096  # more than the number of exponents
 _LEAST = -1100  # below the exponent of the smallest double
@@ -54,11 +56,13 @@ def by_samples(
     seed: int,
     progress: Callable[[str], None] | None,
     confidence: float = 1 - 1e-6,
+    fresh: Fresh | None = None,
 ) -> tuple[tuple[PairChannel, ...], tuple[str, ...]]:
     """Lower bounds for each pair of inputs, and their assumptions.
 
     sampler_map: (x, u1, ..., uk) -> outputs: numbers, labels, or rows.   uniforms: k.
     samples: of each input, >= 10.   confidence: of all bounds together.
+    fresh: the program before its first call, where outputs may depend on each other: there is no bound where they do.
     Raises ValueError for bad arguments, and where the map fails or returns unreadable outputs.
     """
     whole(samples, "samples", 10)
@@ -78,6 +82,14 @@ def by_samples(
                 f"inputs {first + 1} and {second + 1} of {len(search.inputs)}: looking for events that tell them apart"
             )
         bounds, witness = _pair(program, search.inputs, (first, second), samples, (1 - confidence) / len(search.pairs))
+        if fresh is not None and bounds.epsilon > 0:
+            said, why, _ = dependence_of_outputs(witness, program, fresh, called=True)
+            if said is not None:
+                bounds = LowerBounds(bounds.first, bounds.second, _NOTHING)
+                rests_on.append(f"nothing was found that counts, as {said}")
+                channels.append(bounds)
+                continue
+            rests_on += [] if why is None else [why]
         channels.append(bounds)
         rests_on.append(_in_words(witness))
     limits = f"lower bounds from random words; all hold with confidence {confidence}"
@@ -142,7 +154,7 @@ def _limits(counts: Counts, error: float) -> JointCounts:
     p = lower_limit(counts.hits, counts.trials, error / 2)
     q = upper_limit(counts.other_hits, counts.other_trials, error / 2)
     if p <= q:
-        return JointCounts(_TOTAL, ((_TOTAL, _TOTAL, 1),))
+        return _NOTHING
     likelier, other = math.floor(p * _TOTAL), math.ceil(q * _TOTAL)
     return JointCounts(_TOTAL, ((likelier, other, 1), (_TOTAL - likelier, _TOTAL - other, 1)))
 

@@ -22,14 +22,16 @@ import numpy as np
 from ldp_audit.auditing.adapters import AdaptedSampler, as_sampler
 from ldp_audit.auditing.adapters.function_of_one_value import one_value_draw
 from ldp_audit.auditing.event_search import InputSearch, as_search
+from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.program import ProgramError, Sampler
 from ldp_audit.implementations.attainability import by_samples
 from ldp_audit.implementations.enumerate_map import MOST_ENUMERATED, claim_as_floats, implementation
 from ldp_audit.implementations.fake_generator import NotEnumerable
 from ldp_audit.implementations.grid import Grid
-from ldp_audit.implementations.implementation_result import Implementation
+from ldp_audit.implementations.implementation_result import HOLDS, Implementation
 from ldp_audit.implementations.output_keys import array_of_numbers, check_plain
 from ldp_audit.implementations.program_map import COMPARED, ROWS, TRACES, ProgramMap, map_of
+from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.mechanisms.value_mechanism import Implementable
 from ldp_audit.numerics import whole
 
@@ -76,6 +78,7 @@ def implementation_of(
     whole(samples, "samples", 10)
     whole(seed, "seed", 0)
     built, notes = _with_decisions(program, bits)
+    fresh = Fresh(as_sampler(program))
     sampler = without_merging(as_sampler(built))
     try:
         found = map_of(sampler, search.inputs, bits=MECHANISM_BITS if notes and bits is None else bits, seed=int(seed))
@@ -83,8 +86,11 @@ def implementation_of(
         _check_affordable(found, monotone=monotone)
         result = implementation(found, search, found.bits, uniforms=found.uniforms, words=found.words, **claim, **how)
     except (NotEnumerable, ProgramError) as error:  # errors of a map are wrapped by its callers
-        return _unmodified(as_sampler(program), search, _reason(error), start, claim, how)
+        return _unmodified(as_sampler(program), fresh, search, _reason(error), start, claim, how)
     coarser = _is_coarser(found, search.inputs[0], int(seed), mechanism=bool(notes))
+    if result.verdict == HOLDS and isinstance(program, Mechanism):  # the shorter words' epsilon may be the smaller one
+        level = float(claimed_epsilon or 0.0)
+        coarser = coarser or not (program.exact_epsilon() <= level or program.delta(level) <= delta)
     assumptions = (*notes, *_in_words(found, coarser=coarser), *result.assumptions)
     return replace(result, assumptions=assumptions, coarser=coarser, seconds=time.perf_counter() - start)
 
@@ -162,6 +168,7 @@ def _in_words(found: ProgramMap, *, coarser: bool) -> tuple[str, ...]:
 
 def _unmodified(
     sampler: Sampler,
+    fresh: Fresh,
     search: InputSearch,
     reason: str,
     start: float,
@@ -181,6 +188,7 @@ def _unmodified(
         samples=int(how["samples"]),
         seed=int(how["seed"]),
         progress=how["progress"],
+        fresh=fresh,
     )
     return Implementation(
         method="sampled",

@@ -265,6 +265,31 @@ def test_a_violation_is_found_where_nothing_can_be_enumerated() -> None:
     assert (result.method, result.verdict) == ("sampled", "violated")
 
 
+class Remembers:
+    """A client with a permanent answer to each question: epsilon 1 in all, however often it is asked."""
+
+    def __init__(self) -> None:
+        self.answers: dict[int, int] = {}
+
+    def report(self, x: int, rng: np.random.Generator) -> int:
+        """The answer, drawn where the question is new."""
+        if x not in self.answers:
+            self.answers[x] = int(RandomizedResponse(1.0).sample(x, rng=rng))
+        return self.answers[x]
+
+
+def one_draw_for_a_call(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Epsilon 1 for each output, and for a call as a whole."""
+    return np.full(n, x if rng.exponential() < 1.3132616875182228 else 1 - x)
+
+
+@together("program", [Remembers().report, one_draw_for_a_call])
+def test_samples_that_depend_on_each_other_accuse_nobody(program: Any) -> None:
+    results = [implementation_of(program, (0, 1), claimed_epsilon=1.0, samples=5000, seed=seed) for seed in range(8)]
+    assert {(one.method, one.verdict, one.epsilon) for one in results} == {("sampled", "not refuted", 0.0)}
+    assert any("show less than once in a million times" in one.assumptions[-1] for one in results)
+
+
 def test_a_draw_that_depends_on_a_rare_word_is_noticed_when_that_word_is_played() -> None:
     """Catches a count that treats the words that are drawn again as outputs."""
     result = implementation_of(rejects_zero, INPUTS, claimed_epsilon=2.0, samples=2000)
@@ -304,6 +329,14 @@ def test_a_shipped_mechanism_is_replayed_with_short_decisions_and_says_so(epsilo
     assert result.epsilon == pytest.approx(mechanism.implemented(16).exact_epsilon(), abs=1e-12)
     assert "implemented(16), the same construction with decisions of 16 bits" in result.assumptions[0]
     assert not any("own grid" in line for line in result.assumptions)
+
+
+@together(("mechanism", "claim"), [(RandomizedResponse(20.0), 12.0), (TwoPoint(1.0), 0.99995)])
+def test_short_decisions_with_a_smaller_epsilon_do_not_hold_a_claim_for_the_mechanism(mechanism: Any, claim: float):
+    inputs = (0, 1) if isinstance(mechanism, RandomizedResponse) else INPUTS
+    result = implementation_of(mechanism, inputs, claimed_epsilon=claim)
+    assert result.epsilon < claim < mechanism.exact_epsilon()
+    assert (result.verdict, result.exact) == ("not refuted", False)
 
 
 def test_a_shipped_mechanism_of_63_bits_is_exact_by_structure() -> None:
