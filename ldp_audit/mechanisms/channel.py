@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sympy import Add, Expr, Function, Mul, Pow, S, Sum, Tuple
+from sympy import Add, Dummy, Expr, Function, Mul, Pow, S, Sum, Tuple, ceiling, floor
 
 from ldp_audit.mechanisms.density import OUTPUT, Piece
 from ldp_audit.mechanisms.variable import (
@@ -66,7 +66,8 @@ class SymbolicChannel:
     public: all other variables except epsilon and its exponentials; required by claims of privacy (`is_private`) only.
     atoms: pairs (output, probability), or a mapping from outputs to probabilities. Outputs are numbers, or tuples of
         one length. A whole-number variable that is neither an input nor public stands for each of its values, as k in
-        {k: (1 - a)/(1 + a) * a**Abs(k - x)}; then no output may depend on an input.
+        {k: (1 - a)/(1 + a) * a**Abs(k - x)}; then no output may depend on an input, and the ends of its domain must be
+        infinite, fractions, or expressions that are whole for whole-number variables.
     pieces: triples (lower, upper, density), adjacent and ascending; a density may use `density.OUTPUT`. With atoms too,
         the distribution is mixed, and the atoms have density 0.
 
@@ -109,6 +110,8 @@ class SymbolicChannel:
         if not self.atoms and not self.pieces:
             raise ValueError(f"channel {name!r} needs at least one atom or piece, got {atoms!r}")
         self._require_outputs_that_go_together()
+        for family in self.families():
+            _whole_ends(name, family)
         for v in [*self.variables(), *self.families()] if given else ():
             domain = [part for part in (v.lower, v.upper, v.argument) if part is not None]
             if v not in given and any(part.has(*given) for part in domain):
@@ -127,7 +130,7 @@ class SymbolicChannel:
             (atom.probability if not order else Mul(Pow(atom.output, order), atom.probability)) for atom in self.atoms
         ]
         sums: list[Any] = [
-            term if atom.index is None else Sum(term, (atom.index, atom.index.lower, atom.index.upper))
+            term if atom.index is None else Sum(term, (atom.index, *_whole_ends(self.name, atom.index)))
             for atom, term in zip(self.atoms, terms, strict=True)
         ]
         return Add(*sums, *(piece.moment(order) for piece in self.pieces))
@@ -218,6 +221,7 @@ class SymbolicChannel:
     def _substituted(
         self, inputs: Sequence[Variable], swap: Mapping[Any, Any], public: Sequence[Variable]
     ) -> SymbolicChannel:
+        swap = {**swap, **{family: substitute_domain(family, swap) for family in self.families()}}
         atoms = [(substituted(a.output, swap), substituted(a.probability, swap)) for a in self.atoms]
         pieces = [tuple(substituted(part, swap) for part in (p.lower, p.upper, p.density)) for p in self.pieces]
         return SymbolicChannel(self.name, inputs, atoms, pieces, public=public)  # pyright: ignore[reportArgumentType]
@@ -235,3 +239,24 @@ def _atom(channel: str, pair: Any, named: set[Variable]) -> Atom:
     output = exact(output)
     is_family = isinstance(output, Variable) and output.integer_valued and output not in named
     return Atom(output, exact(probability), output if is_family else None)
+
+
+def _whole_ends(channel: str, family: Variable) -> tuple[Expr, Expr]:
+    """The first and the last whole value of the variable; ValueError where an end may lie between whole numbers."""
+    ends = []
+    for end, is_open, inwards in ((family.lower, family.lower_open, 1), (family.upper, family.upper_open, -1)):
+        if end.is_infinite:
+            ends.append(end)
+            continue
+        numbers = {v: Dummy(integer=True) for v in end.free_symbols if isinstance(v, Variable) and v.integer_valued}
+        if end.is_Rational:
+            whole_end = ceiling(end) if inwards > 0 else floor(end)
+        elif end.xreplace(numbers).is_integer:
+            whole_end = end
+        else:
+            raise ValueError(
+                f"channel {channel!r}: the ends of {family}, which stands for its whole values, must be "
+                f"fractions, or whole for whole-number variables, got {end}"
+            )
+        ends.append(whole_end + inwards if is_open and whole_end == end else whole_end)
+    return ends[0], ends[1]

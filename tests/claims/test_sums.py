@@ -244,6 +244,24 @@ def test_a_family_that_adds_up_to_something_else_is_no_channel() -> None:
         require_channel(SymbolicChannel("twice", x, {0: Rational(1, 2), inside: 1 / (2 * n + 2)}, public=n))
 
 
+@together(
+    ("ends", "is_open"), [((0, 4), "both"), ((Rational(1, 2), Rational(7, 2)), ""), ((0, Rational(10, 3)), "left")]
+)
+def test_a_family_is_summed_over_the_whole_values_of_its_domain(ends: tuple[Any, Any], is_open: Any) -> None:
+    """The values 1, 2, 3: an end that is excluded, or lies between whole numbers, is none of them."""
+    bit, three = Variable("x", 0, 1, integer=True), Variable("k", *ends, open=is_open, integer=True)
+    law = SymbolicChannel("three", bit, [(three, Rational(1, 3) + (three - 2) * (2 * bit - 1) / 12)])
+    require_channel(law)
+    assert settle(equal(law.mean(), 2 + (2 * bit - 1) / 6)).verdict is Verdict.PROVED
+    with pytest.raises(BadClaimError, match="must add up to 1, got 3/4"):
+        require_channel(SymbolicChannel("less", bit, {three: Rational(1, 4)}))
+
+
+def test_a_number_for_the_end_of_a_family_ends_it() -> None:
+    law = SymbolicChannel("uniform", x, {j: 1 / (n - 1)}, public=n).at({n: 6})
+    assert (law.total().doit(), law.mean().doit()) == (1, 3)
+
+
 def test_a_vector_of_bits_is_private_as_its_product() -> None:
     b, c = (Variable(name, 0, 1, integer=True) for name in "bc")
     p, q = ((1 + bit * (ROOT_T - 1)) / (ROOT_T + 1) for bit in (b, c))
@@ -269,6 +287,7 @@ def test_a_vector_of_bits_is_private_as_its_product() -> None:
         ({(x, 1): 1}, (), "must not depend on its inputs"),
         ({k: Rational(1, 2), x: Rational(1, 2)}, (), "must not depend on its inputs"),
         ({Variable("k", x, oo, integer=True): 1}, (), "the domain of k depends on an input"),
+        ({Variable("k", 0, n / 2, integer=True): 1}, (), "the ends of k, which stands for its whole values"),
     ],
 )
 def test_outputs_that_do_not_go_together_are_refused(atoms: dict, pieces: list, message: str) -> None:
