@@ -24,7 +24,7 @@ from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, report_dtype
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import BUDGET, LENGTH, Example, Mechanism, Parameter
+from ldp_audit.mechanisms.mechanism import BUDGET, LENGTH, Example, Mechanism, Parameter, summed_orders
 from ldp_audit.mechanisms.randomness import NumpySource, Source, source_of
 from ldp_audit.mechanisms.sparse_report import SparseReport, scattered, thinned, two_parts
 from ldp_audit.mechanisms.two_point import TwoPoint
@@ -169,20 +169,34 @@ class CoordinateSampling(Mechanism):
 def _extreme_mass(value: Any) -> float:
     """The probability m of the largest loss e0, if the profile is m (1 - e**(e - e0)) on [0, e0]; else ValueError.
 
-    The profile is convex in e**e, so it equals its chord if it does so at one inner point. The loss is then e0 with
-    probability m, -e0 with probability m e**-e0, and 0 otherwise.
+    The profile is convex in e**e, so it equals its chord if it does so at one inner point. If the worst pair has this
+    profile in both orders, the loss is e0 with probability m, -e0 with probability m e**-e0, and 0 otherwise.
     """
     top = value.exact_epsilon()
     if top == 0:
         return 0.0
     if math.isfinite(top):
         mass = float(value.delta(0.0)) / -math.expm1(-top)
-        if math.isclose(float(value.delta(top / 2)), mass * -math.expm1(-top / 2), rel_tol=1e-12, abs_tol=1e-15):
+        chord = mass * -math.expm1(-top / 2)
+        if _near(value.delta(top / 2), chord) and _in_both_orders(value, [0.0, top / 2], [value.delta(0.0), chord]):
             return mass
     raise ValueError(
         f"delta of k > 1 coordinates needs a value mechanism with losses -epsilon, 0 and epsilon alone, got {value!r}; "
         "compose its privacy loss k times in ldp_audit.accounting"
     )
+
+
+def _in_both_orders(value: Any, at: list[float], wanted: list[float]) -> bool:
+    """Whether the worst pair is known to have these divergences at these epsilons, and the pair reversed, too."""
+    if not isinstance(value, Mechanism):
+        return False
+    if value.mirrored or value.losses() is not None:
+        return True
+    return value.reports() is not None and all(map(_near, np.ravel(summed_orders(value, at)), 2 * wanted))
+
+
+def _near(found: Any, wanted: Any) -> bool:
+    return math.isclose(float(found), float(wanted), rel_tol=1e-12, abs_tol=1e-15)
 
 
 def _sum_probabilities(mass: float, step: float, k: int) -> NDArray[np.float64]:

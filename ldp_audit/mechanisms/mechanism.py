@@ -20,14 +20,14 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.figure import Panel, Series, plotted
-from ldp_audit.losses.discrete_loss import INFINITE_LOSS, symmetric_loss
+from ldp_audit.losses.discrete_loss import symmetric_loss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import NoiseLoss
 from ldp_audit.losses.profile_loss import loss_of_profile
 from ldp_audit.mechanisms.inputs import finite
 from ldp_audit.mechanisms.log_space import excess, levels
 from ldp_audit.mechanisms.variable import EPSILON, Variable
-from ldp_audit.numerics import as_float, shown
+from ldp_audit.numerics import as_float, exp_upwards, shown
 
 Adjacency = Literal["add/remove", "replace"]
 """How neighbours differ: in a record that one of them lacks, or that another replaces."""
@@ -195,9 +195,9 @@ class Mechanism(ABC):
             return loss_of_profile(self)
         positive, logs = (np.asarray(one, dtype=np.float64) for one in (found.positive, found.log_probs))
         finite = (positive > 0) & np.isfinite(positive)
-        if math.fsum(np.exp(logs[np.isinf(positive)])) == 1:
-            return INFINITE_LOSS
-        return symmetric_loss(positive[finite], logs[finite], rest=found.rest)
+        infinite = math.fsum(exp_upwards(log) for log in logs[positive == math.inf])
+        infinite = min(1.0, math.nextafter(infinite, 2.0)) if infinite else 0.0  # never less than it is
+        return symmetric_loss(positive[finite], logs[finite], infinite=infinite, rest=found.rest)
 
     def replaced_loss(self) -> PairLoss:
         """The privacy loss of a pair that dominates all neighbours with a record replaced; ValueError where unknown."""
@@ -265,14 +265,19 @@ def summed_epsilon(mechanism: Mechanism) -> float:
 
 def summed_delta(mechanism: Mechanism, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
     """The hockey-stick divergence of the worst pair, maximum of both orders, as a sum over all `reports()`."""
+    return np.maximum(*summed_orders(mechanism, epsilon))[()]
+
+
+def summed_orders(mechanism: Mechanism, epsilon: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The divergence of the worst pair, and that of the pair reversed; both of the shape of `epsilon`."""
     first, second = _worst_rows(mechanism)
     asked = levels(epsilon)[..., None]
-    with np.errstate(invalid="ignore"):  # inf - inf: neither input gives this output
-        left = [
-            np.nansum(np.exp(p) * -np.expm1(np.minimum(asked + q - p, 0.0)), axis=-1)
+    with np.errstate(invalid="ignore"):  # inf - inf where an input does not give the output
+        one, other = (
+            np.nansum(np.exp(p) * np.where(q == -math.inf, 1.0, -np.expm1(np.minimum(asked + q - p, 0.0))), axis=-1)
             for p, q in ((first, second), (second, first))
-        ]
-    return np.maximum(*left)[()]
+        )
+    return one, other
 
 
 def _worst_rows(mechanism: Mechanism) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Rational
 
-from ldp_audit.accounting import DiscreteLoss, PrivacyLoss, privacy_loss
+from ldp_audit.accounting import DiscreteLoss, PrivacyLoss, compose, privacy_loss
 from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.profile_loss import ProfileLoss
 from ldp_audit.mechanisms import (
@@ -36,6 +36,7 @@ from ldp_audit.mechanisms import (
 from ldp_audit.mechanisms.catalogue import ENTRIES
 from ldp_audit.mechanisms.coordinate_sampling import CoordinateSampling
 from ldp_audit.mechanisms.layer_range import ClientRange
+from ldp_audit.mechanisms.mechanism import Losses, Mechanism
 
 OTHERS = [
     RandomizedResponse(0.0),
@@ -122,6 +123,30 @@ def test_neighbours_come_in_both_orders_so_each_loss_is_its_own_reverse(mechanis
 def test_a_wrong_distribution_would_be_seen():
     loss = privacy_loss(RandomizedResponse(1.0, 3))
     assert loss.delta(0.5) != pytest.approx(float(RandomizedResponse(1.0, 4).delta(0.5)), rel=1e-3)
+
+
+class Reveal(Mechanism):
+    """A user's mechanism whose report shows the input with probability 3/10."""
+
+    def worst_pair(self) -> tuple[int, int]:
+        return 0, 1
+
+    def log_prob(self, y: Any, x: Any, /) -> np.ndarray:
+        return np.log(np.where(np.asarray(y) == "nothing", 0.7, 0.3 * (np.asarray(y) == x)))
+
+    def implemented(self, bits: int = 64) -> Reveal:
+        return self
+
+    def losses(self) -> Losses:
+        return Losses([math.inf], [math.log(0.3)])
+
+
+def test_an_infinite_loss_of_some_probability_is_composed():
+    once, twice = privacy_loss(Reveal()), compose([(Reveal(), 2)])
+    assert once.epsilon_bounds(delta=0.01) == (math.inf, math.inf)
+    assert once.delta_bounds(5.0) == pytest.approx((0.3, 0.3))
+    assert once.delta_bounds(5.0)[1] >= 0.3
+    assert twice.delta_bounds(5.0) == pytest.approx((0.51, 0.51))
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,12 @@ def test_a_closed_form_is_what_the_base_derives_from_the_reports(name: str) -> N
             assert derived == pytest.approx(float(m.delta(level)), rel=1e-7, abs=1e-12)
 
 
+def test_an_output_of_one_input_alone_counts_at_every_epsilon() -> None:
+    """Of [.3, .4, .3, 0] against [0, .3, .4, .3], 0.3 is left at infinity."""
+    rows = [[0.3, 0.4, 0.3, 0.0], [0.0, 0.3, 0.4, 0.3]]
+    assert summed_delta(FiniteChannel(rows), [0.0, 0.5, math.inf]) == pytest.approx([0.4, 0.3, 0.3])
+
+
 @every
 def test_what_is_implemented_has_at_most_the_exact_epsilon_and_with_64_bits_nearly_the_profile(name: str) -> None:
     m = MECHANISMS[name]
