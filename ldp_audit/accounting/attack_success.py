@@ -163,7 +163,7 @@ def _tail(loss: PairLoss, epsilon: float) -> tuple[float, float]:
     if epsilon >= loss.supremum():
         return 0.0, 0.0
     atoms = loss.atoms()
-    if atoms is not None:
+    if atoms is not None and atoms.exact:
         above = np.append(atoms.log_probabilities[atoms.losses > epsilon], atoms.log_infinite)
         found = min(1.0, float(np.exp(np.logaddexp.reduce(above))))
         return found, found

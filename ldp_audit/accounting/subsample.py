@@ -218,7 +218,7 @@ def _capped(pair: PairLoss, bound: float) -> PairLoss:
     upper bound's profile, of which the steepest that keeps it convex is taken.
     """
     atoms = pair.atoms()
-    if atoms is None or atoms.log_infinite > -math.inf or atoms.supremum() <= bound:
+    if atoms is None or atoms.error or atoms.log_infinite > -math.inf or atoms.supremum() <= bound:
         return pair
     seconds = atoms.log_probabilities - atoms.losses
     slopes = np.logaddexp.accumulate(seconds[::-1])[::-1]  # ln of how steep the profile is before each loss

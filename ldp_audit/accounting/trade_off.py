@@ -83,7 +83,7 @@ def _of_pair(loss: PairLoss, rates: NDArray[np.float64]) -> tuple[NDArray[np.flo
         found = np.asarray(ndtr(-ndtri(rates) - mu))
         return found, found
     atoms = loss.atoms(_MOST_ATOMS)
-    if atoms is not None:
+    if atoms is not None and atoms.exact:
         found = np.asarray(TradeOffCurve.of_atoms(atoms)(rates))
         return found, found
     sides = [_side(one, rates, value) for one, value in ((loss, _at_least_one), (loss.reversed(), _at_most_one))]

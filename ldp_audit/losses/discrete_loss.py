@@ -58,7 +58,7 @@ class DiscreteLoss(PairLoss):
     losses: nats, ascending, finite, shape (m,).   log_probabilities: ln P(loss), same shape.
     log_infinite: ln P(loss = inf).
     log_missing: ln of Q's mass outside the support of P; by default 1 less Q's masses, beyond rounding.
-    error: nats, by which each loss may be rounded beyond its last digits.
+    error: nats, by which each loss may be wrong beyond its last digits, and so ln of each mass under P and under Q.
     Raises ValueError where shapes or order are wrong, where P's masses do not add up to 1, or Q's exceed it.
     """
 
@@ -127,7 +127,8 @@ class DiscreteLoss(PairLoss):
             value = self._log_delta(epsilon)
             return value, value
         low, high = self._log_delta(epsilon + self.error), self._log_delta(epsilon - self.error)
-        return _share_moved(low, -_MASSES), min(0.0, _share_moved(high, _MASSES))
+        masses = _MASSES + self.error
+        return _share_moved(low, -masses), min(0.0, _share_moved(high, masses))
 
     def _log_delta(self, epsilon: float) -> float:
         first = int(np.searchsorted(self.losses, epsilon, side="right"))
@@ -172,22 +173,42 @@ class DiscreteLoss(PairLoss):
     def _divergence(self, alpha: float) -> Divergence:
         if math.isinf(alpha * self.supremum()):
             return self.supremum(), self.exact
+        if alpha * self.error > _LARGEST_POWER:
+            return self.supremum(), False
         if alpha == 1:
-            return math.exp(log_mean(self.losses, self.log_probabilities, self.missing)), self.exact
-        return of_excess(self.log_excess(alpha - 1), alpha - 1), self.exact
+            mean = math.exp(log_mean(self.losses, self.log_probabilities, self.missing))
+            return math.exp(self.error) * (mean + self.error + math.expm1(self.error)), self.exact
+        value = of_excess(self.log_excess(alpha - 1), alpha - 1)
+        return (min(value, self.supremum()) if self.error else value), self.exact
 
     def log_excess(self, c: float) -> float:
-        """ln(M(c) - 1), c > 0, where M(c) = E[e**(c L)]; with p the probability of inf, ln(M(c) - 1 + (1 + c) p)."""
+        """ln(M(c) - 1), c > 0, where M(c) = E[e**(c L)]; with p the probability of inf, ln(M(c) - 1 + (1 + c) p).
+
+        Losses that may be wrong by r have e**r delta(e - r) at most, in both orders. With a = c + 1,
+
+            M(c) - 1 = a c int_0^inf (e**(c e) delta(e) + e**(-a e) delta_back(e)) de
+
+        is then at most e**(a r) (M(c) - 1 + c (a r + e**(a r) - 1)) of the losses that are listed.
+        """
         mean = log_mean(self.losses, self.log_probabilities, self.missing)
-        return float(np.logaddexp(math.log(c) + mean, log_sum(self.log_probabilities + log_gains(c * self.losses))))
+        found = float(np.logaddexp(math.log(c) + mean, log_sum(self.log_probabilities + log_gains(c * self.losses))))
+        if not self.error:
+            return found
+        moved = (1 + c) * self.error
+        return moved + float(np.logaddexp(found, math.log(c * (moved + math.expm1(moved)))))
+
+    @property
+    def known(self) -> bool:
+        """See `PairLoss`: the list and its error."""
+        return True
 
     @property
     def discretisable(self) -> bool:
-        """See `PairLoss`."""
-        return True
+        """See `PairLoss`: a loss that may be wrong may lie in another cell."""
+        return not self.error
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """See `PairLoss`."""
+        """See `PairLoss`; of the losses as they are listed."""
         cells = np.searchsorted(edges, self.losses, side="left")
         weights = self.log_probabilities - self.losses
         return CellMasses(
@@ -229,7 +250,7 @@ def _by_cell(cells: NDArray[np.int64], logs: NDArray[np.float64], size: int) -> 
 
 def _share_moved(log_delta: float, by: float) -> float:
     """ln delta if the smaller of delta and 1 - delta changes by this share."""
-    return log_delta + by if log_delta < -0.1 else log1mexp(log1mexp(log_delta) - by)
+    return log_delta + by if log_delta < -0.1 else log1mexp(min(0.0, log1mexp(log_delta) - by))
 
 
 MOST_TIMES = 10**18

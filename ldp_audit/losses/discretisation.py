@@ -202,7 +202,8 @@ def discretised(
         kept = max(1, int(np.searchsorted(loss.losses, highest, side="right")))
         found = _of_atoms(loss.losses[:kept], loss.log_probabilities[:kept], spacing, theta, loss.error)
         above = float(np.logaddexp.reduce(loss.log_probabilities[kept:], initial=loss.log_infinite))
-        return found.with_infinite(loss.log_infinite, above, 0.0)
+        found = replace(found, log_sum_error=found.log_sum_error + loss.error)
+        return found.with_infinite(loss.log_infinite, min(0.0, above + loss.error), 0.0)
     listed = loss.atoms_between(lowest, highest)
     if listed is None:
         return _of_cells(loss, spacing, theta, lowest, highest)

@@ -196,7 +196,12 @@ class GridLoss(PairLoss):
     @cached_property
     def _highest(self) -> float:
         """The supremum of the sum of the finite losses."""
-        return -math.inf if self._log_infinite == 0 else self._sum(self._tops)
+        return -math.inf if self._log_infinite == 0 else self._sum(self._tops) + self._error
+
+    @cached_property
+    def _error(self) -> float:
+        """By how many nats the sum of the listed losses may be wrong."""
+        return self._sum([loss.error if isinstance(loss, DiscreteLoss) else 0.0 for loss, _ in self._losses])
 
     def _sum(self, losses: Sequence[float]) -> float:
         """The sum of one value a loss, each `times` times."""
@@ -250,12 +255,13 @@ class GridLoss(PairLoss):
         if self._sum(levels) <= epsilon and math.isfinite(self._highest):
             levels = self._tops
         total, count = self._sum(levels), sum(times for _, times in self._losses)
+        total -= self._error
         gap = (total - epsilon) / (2 * count)
         if gap <= 4 * _EPS * (abs(total) + abs(epsilon)):
             return -math.inf
         reached = [loss.masses(np.array([level - gap])) for (loss, _), level in zip(self._losses, levels, strict=True)]
         logs = self._sum([float(cells.first[1]) for cells in reached])
-        return logs + math.log(-math.expm1(-0.4 * (total - epsilon)))
+        return logs - self._error + math.log(-math.expm1(-0.4 * (total - epsilon)))
 
 
 def flat_parts(losses: Iterable[Part]) -> list[Part]:
@@ -293,7 +299,7 @@ def log_infinite_of(loss: PairLoss) -> float:
 def _key(loss: PairLoss) -> Any:
     """Equal for equal losses."""
     if isinstance(loss, DiscreteLoss):
-        return loss.losses.tobytes(), loss.log_probabilities.tobytes(), loss.log_infinite
+        return loss.losses.tobytes(), loss.log_probabilities.tobytes(), loss.log_infinite, loss.error
     try:
         hash(loss)
     except TypeError:

@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, atoms_of, symmetric_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
-from ldp_audit.losses.hulls import dominated_atoms, dominating_atoms
+from ldp_audit.losses.hulls import atoms_above, atoms_below, dominated_atoms, dominating_atoms
 from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, Transform, log_delta_from_reversed, log_expm1
 from ldp_audit.losses.noise_losses import NoiseLoss
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
@@ -260,7 +260,8 @@ def subsampled_like(loss: PairLoss, like: SubsampledLoss) -> PairLoss:
 def _subsampled_values(base: DiscreteLoss, rate: SamplingRate) -> PairLoss:
     losses = np.append(rate.subsampled(base.losses), rate.log_left_out)
     second = np.append(base.log_probabilities - base.losses, base.missing)
-    return atoms_of(losses, second + losses, base.log_infinite + rate.log_drawn)
+    # ln(1 - q + q e**L) moves by no more than L, and a mass of the mixture by no larger factor than P's and Q's
+    return atoms_of(losses, second + losses, base.log_infinite + rate.log_drawn, error=base.error)
 
 
 def symmetric(loss: PairLoss, *, below: bool = False) -> PairLoss:
@@ -277,6 +278,8 @@ def symmetric(loss: PairLoss, *, below: bool = False) -> PairLoss:
     atoms = loss.atoms(_MOST_ATOMS)
     if atoms is None:
         return SymmetricLoss(loss)
+    if atoms.error:  # a loss may lie on the other side of 0
+        return EnclosedLoss(symmetric(atoms_below(loss), below=True), symmetric(atoms_above(loss)))
     above = atoms.losses > 0
     losses, logs, log_infinite = atoms.losses[above], atoms.log_probabilities[above], atoms.log_infinite
     if below:

@@ -15,7 +15,7 @@ from ldp_audit.accounting.conversion.renyi import directions_of
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.discrete_loss import DiscreteLoss
-from ldp_audit.losses.hulls import dominating_atoms
+from ldp_audit.losses.hulls import atoms_above, dominating_atoms
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.numerics import log_of_delta, nonnegative
@@ -60,11 +60,10 @@ def gdp_of(loss: PrivacyLoss | PairLoss) -> Converted:
     """
     losses = directions_of(loss)
     found = [(pair, *_of_pair(pair)) for pair in losses]
-    sure = max((mu for pair, mu, exact in found if exact or math.isinf(pair.supremum())), default=0.0)
+    sure = max((mu for _, mu, exact in found if exact), default=0.0)
     if all(exact for _, _, exact in found):
         return Converted.exact(sure, _CURVE, of=max(pair.supremum() for pair in losses))
-    # a dominating discrete loss gives a smaller mu, but takes a second
-    others = (min(mu, _of_atoms(dominating_atoms(pair))) for pair, mu, exact in found if not exact and mu > sure)
+    others = (_by_atoms(pair, mu) for pair, mu, exact in found if not exact and mu > sure)
     return Converted.upper(max(sure, *others, 0.0), f"{_CURVE}, from above")
 
 
@@ -74,12 +73,20 @@ def _of_pair(loss: PairLoss) -> tuple[float, bool]:
     if upper is not loss:
         return _of_pair(upper)[0], False
     atoms = loss.atoms(_MOST_ATOMS)
-    if atoms is not None:
+    if atoms is not None and atoms.exact:
         return _of_atoms(atoms), True
     parts = loss.summands()
     if parts[0][0] is loss:
         return loss.dominating_gaussian()
     return math.sqrt(math.fsum(times * gdp_of(one).value ** 2 for one, times in parts)), False
+
+
+def _by_atoms(pair: PairLoss, mu: float) -> float:
+    """The smaller of this mu and that of a dominating discrete loss, which takes a second."""
+    if math.isinf(pair.supremum()) or math.isinf(pair.reversed().supremum()):
+        return mu  # a list ends where the tails do not, whose mu may be larger
+    listed = dominating_atoms(pair)
+    return min(mu, _of_atoms(listed if listed.exact else atoms_above(listed)))
 
 
 def _of_atoms(loss: DiscreteLoss) -> float:

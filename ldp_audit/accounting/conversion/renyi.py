@@ -300,7 +300,7 @@ def _few(loss: PairLoss) -> PairLoss:
     """A loss of fewer values that dominates one of very many, within the tolerance; other losses unchanged."""
     loss = loss.side(1)
     atoms = loss.atoms()
-    if atoms is None or atoms is not loss or atoms.losses.size <= _MANY:
+    if atoms is None or atoms is not loss or not atoms.exact or atoms.losses.size <= _MANY:
         return loss
     return _coarser(atoms) if np.array_equal(atoms.losses, -atoms.losses[::-1]) else loss
 
