@@ -54,7 +54,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, adjacency_of, check_adjacency, privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, adjacency_of, check_adjacency, is_mirrored, privacy_loss
 from ldp_audit.losses.binomial import log_binomial
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, atoms_of, pure_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss, mixture
@@ -154,28 +154,23 @@ def _chance(kind: Kind, rate: float | None, n: int | None, k: int | None, adjace
 def _both_ways(loss: PrivacyLoss) -> tuple[PairLoss, PairLoss]:
     """The losses from the data with the record, and to them."""
     first, *more = loss.directions
-    if len(more) > 1:
-        raise ValueError(f"mechanism must have one direction or two, got {len(loss.directions)}")
+    if len(more) > 1 or not (more or is_mirrored(first)):
+        raise ValueError(
+            f"mechanism must have two directions, or one that is its own mirror image, got {len(loss.directions)}"
+        )
     return first, more[0] if more else first
 
 
 def _symmetric_loss(loss: PrivacyLoss, kind: Kind, adjacency: Adjacency) -> PairLoss:
     """The loss of a relation whose neighbours come in both orders; ValueError where it is not its own reverse."""
     pair = loss.directions[0]
-    top = min(1.0, pair.supremum())
-    if len(loss.directions) > 1 or not all(_alike(pair, share * top) for share in (0.1, 0.5, 0.9)):
+    if len(loss.directions) > 1 or not is_mirrored(pair):
         raise ValueError(
             f"mechanism must have a loss between neighbours in either order for kind={kind!r} and "
             f"adjacency={adjacency!r}: one direction, its own mirror image; got directions of "
             f"{', '.join(type(pair).__name__ for pair in loss.directions)}"
         )
     return pair
-
-
-def _alike(loss: PairLoss, level: float) -> bool:
-    """Whether the loss and its reverse agree at this epsilon."""
-    ends = zip(loss.log_delta_bounds(level), loss.reversed().log_delta_bounds(level), strict=True)
-    return all(one == other or abs(one - other) < 1e-9 for one, other in ends)
 
 
 def _relation(kind: Kind, adjacency: Adjacency) -> str:
@@ -298,9 +293,9 @@ def sampled_clients(
     if observer == "sees the result":
         loss = subsample(mechanism, kind="without", n=clients, k=taking_part, adjacency=asked)
         return replace(loss, assumptions=(*loss.assumptions, _RESULT, _UNIT))
-    if not taking_part:
-        return replace(subsample(mechanism, rate=0.0), adjacency=asked)
     loss = privacy_loss(mechanism, asked)
+    if not taking_part:
+        loss = replace(loss, directions=(ZERO_LOSS,))
     return replace(loss, assumptions=(*loss.assumptions, _SELECTED, _UNIT), adjacency=asked)
 
 

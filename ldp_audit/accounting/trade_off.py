@@ -94,7 +94,8 @@ def _of_pair(loss: PairLoss, rates: NDArray[np.float64]) -> tuple[NDArray[np.flo
 def _side(loss: PairLoss, rates: NDArray[np.float64], value: _Value) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Bounds on the supremum over the epsilons >= 0 of one loss."""
     levels, logs = _looked_at(loss, rates, value)
-    scale, (low, high) = np.exp(levels), np.exp(logs.T)
+    scale, kept = np.unique(np.exp(levels), return_index=True)  # epsilons near 0 may have one t
+    low, high = np.exp(logs[kept].T)
     heights, places = _meetings(scale, low, high)
     last = math.exp(loss.log_delta_bounds(math.inf)[0])  # behind the last epsilon delta may fall to its limit
     heights, places = np.append(heights, last), np.append(places, scale[-1])
@@ -195,7 +196,8 @@ class TradeOffCurve:
     def __call__(self, alpha: ArrayLike) -> NDArray[np.float64] | np.float64:
         """f at each false-alarm rate; shape of alpha. Raises ValueError for one that is no rate."""
         rates = rates_of(alpha)
-        return np.interp(rates, self.alphas, self.betas)[()]
+        # the first corners' rates may round to 0, where np.interp takes the last of them
+        return np.where(rates == 0, self.betas[0], np.interp(rates, self.alphas, self.betas))[()]
 
     def inverse(self) -> TradeOffCurve:
         """The curve of the reversed pair: the errors change places."""

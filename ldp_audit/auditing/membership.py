@@ -60,6 +60,7 @@ from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.result import CONSISTENT, INCONCLUSIVE, VIOLATED, AuditResult, Witness, judged, plain
+from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.numerics import between, nonnegative, whole
 
 _STANDARD_ERRORS = 3.0  # standard deviations
@@ -175,10 +176,7 @@ def tested(choice: Choice, inputs: tuple[Any, Any], first: np.ndarray, second: n
 
 def _read(name: str, values: ArrayLike) -> np.ndarray:
     """The scores as float64, shape (n,). Raises ValueError for anything else."""
-    try:
-        array = np.asarray(values)
-    except (ValueError, TypeError):  # rows of several lengths
-        array = np.empty((0, 0))
+    array = array_of(name, values)
     if array.ndim != 1 or array.dtype.kind not in "biuf" or len(array) == 0:
         raise ValueError(
             f"{name} must be one row of real numbers, one at least, got shape {array.shape} and dtype {array.dtype}"

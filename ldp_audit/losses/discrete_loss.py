@@ -41,7 +41,7 @@ from ldp_audit.losses.loss import (
     log_finite,
     log_sum,
 )
-from ldp_audit.numerics import as_float, between, instance, log1mexp, log_ratio, nonnegative, probability, whole
+from ldp_audit.numerics import as_float, between, instance, log1mexp, log_ratio, nonnegative, probability, shown, whole
 
 _SLACK = 1e-9
 _MASSES = 1e-12
@@ -104,7 +104,11 @@ class DiscreteLoss(PairLoss):
         for name, law in (("first", first), ("second", second)):
             instance(law, Mapping, name, "probabilities by outcome")
             for mass in law.values():
-                probability(mass, name)
+                if mass and not probability(mass, name):
+                    raise ValueError(f"{name} must have probabilities of 0 or at least 5e-324, got {shown(mass)}")
+            total = math.fsum(map(float, law.values()))
+            if abs(total - 1) > _SLACK:
+                raise ValueError(f"{name} must have probabilities that add up to 1, got {total!r} in all")
         masses: dict[float, list[float]] = {}
         missing = [float(q) for outcome, q in second.items() if q > 0 and not first.get(outcome, 0) > 0]
         infinite = [float(p) for outcome, p in first.items() if p > 0 and not second.get(outcome, 0) > 0]
@@ -459,9 +463,9 @@ def atoms_of(
             return INFINITE_LOSS
         return LossWithInfinity(atoms_of(losses - (common - other), logs - common, error=error), common, other)
     losses, logs = merged(losses[logs > -math.inf], logs[logs > -math.inf])
-    if losses.size == 1:
+    if losses.size == 1 and error <= _WHOLE:
         return ZERO_LOSS
-    if losses.size == 2 and losses[0] < 0 < losses[1]:
+    if losses.size == 2 and losses[0] < 0 < losses[1] and error <= _WHOLE:
         return BinomialLoss(float(losses[1]), float(losses[0]), 1)
     return DiscreteLoss(losses, logs, log_missing=-math.inf, error=error)
 

@@ -66,7 +66,8 @@ def test_an_epsilon_just_below_the_supremum_has_a_delta_that_is_small_enough():
     one, logs = np.array([-0.3, 0.05, 0.9]), np.log([0.2, 0.3, 0.5])
     two = DiscreteLoss(np.array([0.30869292321621145, 0.7813681607907647, 1.9824986135277358]), np.log([0.3, 0.3, 0.4]))
     for losses in (one + shift for shift in np.linspace(0.0, 0.5, 40)):
-        spent = compose([(DiscreteLoss(losses, logs), 1), (two, 1)])
+        one_way = [PrivacyLoss((loss,)) for loss in (DiscreteLoss(losses, logs), two)]
+        spent = compose([(loss, 1) for loss in one_way])
         assert spent.log_delta_bounds(spent.epsilon(log_delta=-100.0))[1] <= -100
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Rational
 
-from ldp_audit.accounting import DiscreteLoss, PrivacyLoss, compose, privacy_loss
+from ldp_audit.accounting import DiscreteLoss, PrivacyLoss, compose, privacy_loss, subsample
 from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.profile_loss import ProfileLoss
 from ldp_audit.mechanisms import (
@@ -297,3 +297,13 @@ def test_what_states_no_numbers_is_refused_by_name() -> None:
         privacy_loss(RandomizedResponse)
     with pytest.raises(ValueError, match=r"must have an exact_epsilon\(\) >= 0, got None of Mine"):
         privacy_loss(Mine())
+
+
+def test_a_loss_of_one_pair_counts_in_both_orders():
+    """(.9, .1) against (.5, .5): the largest ratio is 5, of the second, and .75/.55 ... of its sample of a half."""
+    pair = DiscreteLoss.of_laws({0: 0.9, 1: 0.1}, {0: 0.5, 1: 0.5})
+    assert privacy_loss(pair).supremum() == pytest.approx(math.log(5))
+    sampled = subsample(pair, rate=0.5)
+    assert sampled.epsilon(0.0) == pytest.approx(math.log(0.5 / 0.3))
+    with pytest.raises(ValueError, match="two directions, or one that is its own mirror image"):
+        subsample(PrivacyLoss((pair,)), rate=0.5)

@@ -382,7 +382,7 @@ def test_a_loss_with_two_directions_is_none_of_replacement() -> None:
         one_way = PrivacyLoss(subsample(RandomizedResponse(epsilon), rate=0.1).directions[:1])
         with pytest.raises(ValueError, match="own mirror image"):
             subsample(one_way, kind="without", n=5, k=2, adjacency="replace")
-    with pytest.raises(ValueError, match="one direction or two"):
+    with pytest.raises(ValueError, match="two directions, or one"):
         subsample(PrivacyLoss((ZERO_LOSS, INFINITE_LOSS, ZERO_LOSS)), rate=0.1)
 
 
@@ -451,3 +451,11 @@ def test_nobody_selected_spends_nothing(observer: Any) -> None:
 def test_bad_numbers_of_clients_are_named(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         sampled_clients(REPORT, **{"observer": "selects", **arguments})
+
+
+@pytest.mark.parametrize("adjacency", ["add/remove", "replace"])
+def test_no_selected_client_spends_nothing(adjacency: Any) -> None:
+    noise = privacy_loss(Gaussian(1.0, replaced=2.0), adjacency)
+    nobody = sampled_clients(noise, clients=10, selected=0, observer="selects")
+    assert (nobody.epsilon(1e-5), nobody.adjacency) == (0.0, adjacency)
+    assert nobody.assumptions == sampled_clients(noise, clients=10, selected=1, observer="selects").assumptions

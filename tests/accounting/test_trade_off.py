@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from statistics import NormalDist
 
 import numpy as np
@@ -11,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting.exact_summary import profile_figure
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.trade_off import TradeOffCurve, trade_off_bounds, trade_off_from_below
 from ldp_audit.losses.discrete_loss import BinomialLoss, DiscreteLoss
 from ldp_audit.losses.hulls import HullLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
-from ldp_audit.mechanisms import Gaussian, RandomizedResponse, SubsampleRelease
+from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse, SubsampleRelease
 from ldp_audit.reports.figures import svg
 from tests.accounting.random_atoms import losses
 
@@ -150,3 +151,14 @@ def test_nothing_known_from_below_leaves_the_diagonal() -> None:
 def test_rates_of_an_exact_curve_must_be_rates() -> None:
     with pytest.raises(ValueError, match=r"alpha must lie in \[0, 1\]"):
         trade_off_bounds(GaussianLoss(1.0), math.nan)
+
+
+def test_rates_that_round_to_nothing() -> None:
+    """e**-800 is no float: the corner there must not stand for a rate of 0, where no alarm is false and all miss."""
+    found = trade_off_bounds(privacy_loss(RandomizedResponse(800.0)), [0.0, 1e-300, 0.5])
+    assert found.lower == pytest.approx([1, 0, 0])
+    assert found.upper == pytest.approx([1, 0, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        near = trade_off_bounds(privacy_loss(Laplace(1.0, 1e-300)), [0.1])
+    assert (float(near.lower[0]), float(near.upper[0])) == pytest.approx((0.9, 0.9))

@@ -9,6 +9,7 @@ from math import comb
 
 import numpy as np
 import pytest
+import torch
 from numpy.random import Generator
 from scipy.optimize import linprog
 from scipy.special import expit, logit
@@ -271,3 +272,15 @@ def test_wrong_guesses_are_named(arguments: dict, says: str) -> None:
     """Catches silent acceptance."""
     with pytest.raises(ValueError, match=says):
         audit_guesses(**arguments)
+
+
+def test_hidden_scores_are_refused_and_tensors_are_read() -> None:
+    """What a mask hides would tell the two apart."""
+    rng = np.random.default_rng(5)
+    hidden = np.ma.MaskedArray(rng.normal(9, 1, 500), mask=np.arange(500) > 9)
+    with pytest.raises(ValueError, match=r"^members must have no hidden values, got a masked array"):
+        audit_scores(hidden, rng.normal(0, 1, 500), claimed_epsilon=1.0)
+    scores = rng.normal(0, 1, (2, 500)).astype(np.float32)
+    tensors = [torch.tensor(one, requires_grad=True) for one in scores]
+    found, same = audit_scores(*tensors, claimed_epsilon=1.0), audit_scores(*scores, claimed_epsilon=1.0)
+    assert (found.verdict, found.epsilon_lower) == (same.verdict, same.epsilon_lower)

@@ -11,6 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from ldp_audit.accounting import compose, subsample
+from ldp_audit.accounting.conversion.conversions import gdp_of, renyi_divergence
+from ldp_audit.accounting.trade_off import trade_off_bounds
 from ldp_audit.losses import discrete_loss
 from ldp_audit.losses.composition import composed
 from ldp_audit.losses.discrete_loss import (
@@ -335,3 +338,39 @@ def test_the_most_values_that_are_listed_are_all_there() -> None:
     assert found.losses[-1] == pytest.approx(float(count * Fraction(1e-3) + Fraction(math.pi / 10)), rel=1e-15)
     assert float(np.logaddexp.reduce(found.log_probabilities)) == pytest.approx(0.0, abs=1e-9)
     assert math.isfinite(found.supremum())
+
+
+def test_a_stated_error_counts_wherever_the_loss_goes() -> None:
+    """Two answers whose loss is 0.9 within 0.1: bounds enclose those of 1.0, and of 0.8, in sums, orders and curves."""
+
+    def answers(level: float, error: float = 0.0) -> DiscreteLoss:
+        likelier = math.exp(level) / (1 + math.exp(level))
+        return DiscreteLoss(np.array([-level, level]), np.log([1 - likelier, likelier]), error=error)
+
+    said = answers(0.9, 0.1)
+    for true in (answers(0.8), answers(1.0)):
+        for times in (1, 2, 40):
+            stated, exact = compose([(said, times)]), compose([(true, times)])
+            for delta in (1e-6, 0.1):
+                low, high = stated.epsilon_bounds(delta)
+                assert low <= exact.epsilon_bounds(delta)[1] + 1e-9
+                assert high >= exact.epsilon_bounds(delta)[0] - 1e-9
+            assert renyi_divergence(stated, 3.0).value >= renyi_divergence(exact, 3.0).value * (1 - 1e-9)
+        rates = np.array([0.01, 0.3])
+        assert np.all(trade_off_bounds(said, rates).lower <= trade_off_bounds(true, rates).upper)
+        assert gdp_of(said).value >= gdp_of(true).value
+        sampled = subsample(said, rate=0.3).epsilon_bounds(1e-3)[1]
+        assert sampled >= subsample(true, rate=0.3).epsilon_bounds(1e-3)[0]
+
+
+@pytest.mark.parametrize(
+    ("laws", "message"),
+    [
+        (({0: 0.5, 1: 0.5}, {0: 0.5, 1: 0.3}), "second must have probabilities that add up to 1, got 0.8"),
+        (({0: 0.5, 1: 0.3}, {0: 0.5, 1: 0.5}), "first must have probabilities that add up to 1, got 0.8"),
+        (({0: Fraction(1, 10**400), 1: 1 - Fraction(1, 10**400)}, {0: 0.5, 1: 0.5}), "first must have .* at least 5e-"),
+    ],
+)
+def test_laws_that_are_none_are_refused(laws: tuple[dict, dict], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        DiscreteLoss.of_laws(*laws)

@@ -101,14 +101,14 @@ def basic(epsilon: float, times: int, delta: float, *, each_delta: float = 0.0) 
     epsilon: of each mechanism, nats, >= 0.   times: T, 1 .. 10**18.   delta: in all.   each_delta: of each mechanism.
     Raises ValueError for anything else; so do all functions here.
     """
-    times, delta, each_delta = _checked(epsilon, times, delta, each_delta)
+    epsilon, times, delta, each_delta = _checked(epsilon, times, delta, each_delta)
     enough = times * Fraction(each_delta) <= Fraction(delta)
     return Converted(_sum(epsilon, times) if enough else math.inf, "upper", _SUM)  # rounded up already
 
 
 def advanced(epsilon: float, times: int, delta: float, *, each_delta: float = 0.0) -> Converted:
     """epsilon sqrt(2 T ln(1/d)) + T epsilon (e**epsilon - 1), d = delta - T each_delta > 0. As `basic` otherwise."""
-    times, delta, each_delta = _checked(epsilon, times, delta, each_delta)
+    epsilon, times, delta, each_delta = _checked(epsilon, times, delta, each_delta)
     slack = float(Fraction(delta) - times * Fraction(each_delta))
     if slack <= 0 or epsilon > 700:
         return Converted.upper(math.inf, _STRONG)
@@ -122,7 +122,7 @@ def advanced_improved(epsilon: float, times: int, delta: float, *, each_delta: f
 
     m = T epsilon tanh(epsilon / 2), and 1 - delta = (1 - each_delta)**T (1 - d). As `basic` otherwise.
     """
-    times, delta, each_delta = _checked(epsilon, times, delta, each_delta)
+    epsilon, times, delta, each_delta = _checked(epsilon, times, delta, each_delta)
     if delta == 1:
         return Converted.upper(0.0, _FORMULA)
     left = _log_kept(delta) - times * _log_kept(each_delta)  # ln(1 - d)
@@ -138,7 +138,7 @@ def advanced_improved(epsilon: float, times: int, delta: float, *, each_delta: f
 
 def optimal(epsilon: float, times: int, delta: float, *, each_delta: float = 0.0) -> Converted:
     """The least epsilon that holds for every T such mechanisms, exactly: a binomial sum. As `basic` otherwise."""
-    times, delta, each_delta = _checked(epsilon, times, delta, each_delta)
+    epsilon, times, delta, each_delta = _checked(epsilon, times, delta, each_delta)
     return Converted.exact(optimal_loss(epsilon, times, each_delta=each_delta).epsilon(delta), _OPTIMAL)
 
 
@@ -147,7 +147,7 @@ def optimal_loss(epsilon: float, times: int, *, each_delta: float = 0.0) -> Priv
 
     One is infinite with probability each_delta, and else that of randomised response on two values.
     """
-    times, _, each_delta = _checked(epsilon, times, 0.0, each_delta)
+    epsilon, times, _, each_delta = _checked(epsilon, times, 0.0, each_delta)
     known = (f"each of {times} mechanisms has epsilon {epsilon:g} and delta {each_delta:g}, and no more is known",)
     log_finite = times * _log_kept(each_delta)
     common: PairLoss = BinomialLoss(epsilon, -epsilon, times) if 0 < epsilon < math.inf else ZERO_LOSS
@@ -170,7 +170,7 @@ def _log_kept(delta: float) -> float:
     return math.log1p(-delta) if delta < 1 else -math.inf
 
 
-def _checked(epsilon: float, times: int, delta: float, each_delta: float) -> tuple[int, float, float]:
-    """The last three as plain numbers; ValueError where one of the four is invalid."""
-    nonnegative(epsilon)
-    return whole(times, "times", 1, MOST_TIMES), probability(delta, "delta"), probability(each_delta, "each_delta")
+def _checked(epsilon: float, times: int, delta: float, each_delta: float) -> tuple[float, int, float, float]:
+    """All four as plain numbers; ValueError where one is invalid."""
+    count, share = whole(times, "times", 1, MOST_TIMES), probability(each_delta, "each_delta")
+    return nonnegative(epsilon), count, probability(delta, "delta"), share

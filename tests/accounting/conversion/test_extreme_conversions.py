@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from mpmath import mp, mpf
+from scipy.stats import norm
 
-from ldp_audit.accounting import privacy_loss
+from ldp_audit.accounting import privacy_loss, subsample
 from ldp_audit.accounting.conversion.conversions import (
     Converted,
     gaussian_renyi,
@@ -210,3 +211,12 @@ def test_bad_orders_and_curves_are_refused_by_name(ask: Callable[[], Any], messa
 def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
     assert response_renyi(1.0, 2.0, k=np.int64(3)) == response_renyi(1.0, 2.0, k=3)  # type: ignore[arg-type]
     assert gdp_of(GaussianLoss(1.0)).kind == "exact"
+
+
+@pytest.mark.parametrize("direction", [0, 1])
+def test_a_tail_beyond_a_list_needs_the_whole_mu(direction):
+    """Of N(0, 1) against its sample at 1%, the test "below 20" alone needs a mu of 0.76; the list ends before it."""
+    x = 20.0
+    miss, right = norm.sf(x), 0.99 * norm.sf(x) + 0.01 * norm.sf(x - 1)
+    loss = subsample(Gaussian(1.0), rate=0.01).directions[direction]
+    assert gdp_of(loss).value >= norm.isf(miss) - norm.isf(right) > 0.75

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
@@ -103,3 +104,7 @@ def test_bad_arguments_are_refused(arguments):
             theorem(*arguments)
     with pytest.raises(ValueError, match="each_delta"):
         basic(1.0, 1, 0.1, each_delta=2.0)
+
+
+def test_a_fraction_is_a_number():
+    assert optimal(Fraction(1, 4), 10, 1e-5) == optimal(0.25, 10, 1e-5)
