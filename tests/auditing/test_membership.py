@@ -81,7 +81,7 @@ def test_few_scores_show_nothing(n: int) -> None:
         (([[1.0], [2.0]], [0.0]), r"members must be one row of real numbers, one at least, got shape \(2, 1\)"),
         (([1.0], []), r"non_members must be one row of real numbers, one at least, got shape \(0,\)"),
         ((["a"], [0.0]), "members must be one row of real numbers, one at least, got shape"),
-        (([1.0], [[1.0], [1.0, 2.0]]), "non_members must be one row of real numbers"),
+        (([1.0], [[1.0], [1.0, 2.0]]), "non_members must be a number, or an array or nested lists of one shape"),
         (([1.0], [1j]), "non_members must be one row of real numbers"),
         (([1.0], [0.0], -1.0), "claimed_epsilon must be a number >= 0"),
     ],
