@@ -23,12 +23,12 @@ import io
 import math
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import InitVar, dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from numbers import Rational
+from numbers import Rational, Real
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,8 @@ _SHOWN = 256
 """Most entries of a matrix that is shown in full."""
 _AT_ONCE = 1 << 16
 """Most numbers of a block of rows that are compared with one: they stay in a processor's cache."""
+_NO_ROWS = str | bytes | Mapping | Set
+"""Kinds whose elements are digits, keys, or in no order."""
 _SAID = 64
 """Rows between two lines of progress."""
 
@@ -88,7 +90,11 @@ class FiniteChannel(Mechanism):
         given = _Given.of(self.matrix, progress or silent)
         size = given.floats.shape[1]
         labels = list(range(size)) if self.outputs is None else listed(self.outputs, "outputs", "labels")
-        if len(labels) != size or len(set(labels)) != len(labels):
+        try:
+            different = len(set(labels))
+        except TypeError:  # lists and arrays
+            raise ValueError(f"outputs must be hashable labels, such as tuples, got {self.outputs!r}") from None
+        if not len(labels) == different == size:
             raise ValueError(f"outputs must be {size} different labels, got {self.outputs!r}")
         object.__setattr__(self, "outputs", tuple(labels))
         object.__setattr__(self, "matrix", given.rows)  # a copy: the caller's may change, or be read once
@@ -272,9 +278,11 @@ class FiniteChannel(Mechanism):
 
     def _numbers(self) -> NDArray[np.float64]:
         try:
-            return np.array(self._labels(), dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(f"moments need numbers as outputs, got {self.outputs!r}") from None
+            if all(isinstance(label, Real | Decimal | np.bool_) for label in self._labels()):
+                return np.array(self._labels(), dtype=np.float64)
+        except OverflowError:  # beyond the range of floats
+            pass
+        raise ValueError(f"moments need numbers as outputs, got {self.outputs!r}")
 
     def _rows(self, x: ArrayLike) -> NDArray[np.int64]:
         return whole_numbers("x", array_of("x", x), 0, len(self._given.rows) - 1).astype(np.int64)
@@ -332,7 +340,7 @@ class _Given:
         """Checked: see `FiniteChannel`. Rows that are not of short decimals or floats are made exact at once."""
         try:
             floating = isinstance(matrix, np.ndarray) and matrix.dtype.kind == "f" and matrix.dtype.itemsize <= 8
-            rows: list[Sequence[Any]] = matrix.tolist() if floating else [list(row) for row in matrix]
+            rows: list[Sequence[Any]] = matrix.tolist() if floating else _rows_in_order(matrix)
             plain, floats = [], []
             for place, row in enumerate(rows):
                 if not place % _SAID:
@@ -475,6 +483,16 @@ class _Given:
         return self.known[row]
 
 
+def _rows_in_order(matrix: Any) -> list[Sequence[Any]]:
+    """The rows; TypeError for texts, mappings, sets and tables, whose elements are no rows of numbers in order."""
+    table = type(matrix).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow")
+    given = [matrix] if table or isinstance(matrix, _NO_ROWS) else list(matrix)
+    wrong = [type(one).__name__ for one in given if table or isinstance(one, _NO_ROWS)]
+    if wrong:
+        raise TypeError(f"got {wrong[0]}" + "; pass matrix.to_numpy()" * table)
+    return [[entry[()] if isinstance(entry, np.ndarray) else entry for entry in row] for row in given]
+
+
 def _is_plain(row: Sequence[Any]) -> bool:
     """Whether the entries are floats, or all short decimals, so that floats bound what they are."""
     if all(isinstance(entry, float) for entry in row):
@@ -494,7 +512,17 @@ def _rows_of(path: Path, say: Callable[[str], None]) -> list[list[str]]:
                 say(f"reading {path.name}, {file.tell() / size:.0%}")
             if row:
                 rows.append(row)
+    _require_no_header(rows)
     return rows
+
+
+def _require_no_header(rows: list[list[str]]) -> None:
+    """ValueError where the first row may be the labels 0 and 1: alone of all rows it is of whole numbers."""
+    first, *rest = rows or [[]]
+    whole = sorted(entry.strip() for entry in first) == ["0", "1"]
+    if whole and rest and not any(entry.strip().isdecimal() for row in rest for entry in row):
+        told = "leave out labels, and write such probabilities as 0.0 and 1.0"
+        raise ValueError(f"the first row, {','.join(first)}, may be labels or probabilities; {told}")
 
 
 def _arrays_of(path: Path) -> tuple[NDArray, NDArray | None]:
@@ -545,6 +573,9 @@ def _fraction(entry: Any) -> Fraction:
         return _of_text(entry)
     if isinstance(entry, Rational):
         return Fraction(int(entry.numerator), int(entry.denominator))  # numpy's integers would overflow
+    if not isinstance(entry, Decimal) and float(entry) != entry:
+        accepted = "fractions, texts such as '1/3', or numbers that a float holds exactly"
+        raise ValueError(f"matrix entries must be {accepted}, got {entry!r}")
     return Fraction(entry if isinstance(entry, Decimal) else float(entry))
 
 

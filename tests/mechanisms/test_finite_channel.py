@@ -13,6 +13,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+import sympy
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -136,6 +137,28 @@ def test_files_are_read(tmp_path: Path) -> None:
     assert FiniteChannel.from_file(tmp_path / "c.npz").outputs == ("a", "b")
 
 
+@together(
+    ("content", "is_table"),
+    [
+        ("0,1\n0.5,0.5\n0.4,0.6\n", False),
+        ("1, 0\n1/2,1/2\n", False),
+        ("0.0,1.0\n0.5,0.5\n", True),
+        ("0,1\n1,0\n", True),
+        ("0,1\n0.5,0.5\n1,0\n", True),
+        ("0,1\n", True),
+        ("1,0,0\n0.5,0.25,0.25\n", True),
+    ],
+)
+def test_a_first_row_that_may_be_labels_is_no_input(content: str, is_table: bool, tmp_path: Path) -> None:
+    """Read as an input, a header 0,1 made every epsilon infinite."""
+    (tmp_path / "c.csv").write_text(content, encoding="utf-8")
+    if is_table:
+        assert len(FiniteChannel.from_file(tmp_path / "c.csv").matrix) == content.count("\n")
+    else:
+        with pytest.raises(ValueError, match=r"the first row, .*, may be labels or probabilities; leave out labels"):
+            FiniteChannel.from_file(tmp_path / "c.csv")
+
+
 def test_reading_says_how_far_it_is(tmp_path: Path) -> None:
     rows = ["0.25,0.75\n", "1/3,2/3\n"]
     (tmp_path / "c.csv").write_text("".join(rows * 1000), encoding="utf-8")
@@ -183,9 +206,32 @@ def test_entries_are_the_exact_numbers_that_they_are() -> None:
     )
 
 
+def test_entries_of_other_kinds_are_exact_or_refused() -> None:
+    """As floats, 1e-400 and 1e-330 are both 0, and epsilon was 0."""
+    tiny = [sympy.Rational(1, 10**400), sympy.Rational(1, 10**330)]
+    assert FiniteChannel([[p, 1 - p] for p in tiny]).exact_epsilon() == pytest.approx(70 * math.log(10), rel=1e-14)
+    halves = [kind(0.5) for kind in (mpmath.mpf, np.longdouble, np.float16, sympy.Float, torch.tensor, np.array)]
+    assert FiniteChannel([[half, 0.5] for half in halves]).delta([0.0, 1.0]).tolist() == [0, 0]
+    with mpmath.workdps(30):
+        others = [mpmath.mpf("1e-400"), mpmath.mpf("0.1"), sympy.exp(-800)]
+    others += [one for one in [np.longdouble("1e-400")] if one]  # some machines have no wider floats
+    for other in others:
+        with pytest.raises(ValueError, match="numbers that a float holds exactly, got"):
+            FiniteChannel([[other, 1 - other], [1, 0]])
+
+
 @together(
     ("matrix", "message"),
     [
+        (["10", "01"], "got str"),
+        ("10", "got str"),
+        ({"10": [0.5, 0.5], "01": [0.5, 0.5]}, "got dict"),
+        ([{1: 0.5, 0: 0.5}], "got dict"),
+        ([{1, 0}], "got set"),
+        (
+            type("DataFrame", (), {"__module__": "polars.dataframe.frame"})(),
+            r"got DataFrame; pass matrix\.to_numpy\(\)",
+        ),
         ([], "at least one row and one column"),
         ([[]], "at least one row and one column"),
         ([[1, 0], [1]], "rows of numbers of one length"),
@@ -206,6 +252,24 @@ def test_labels_must_fit() -> None:
     for labels in (["a"], ["a", "a"], ["a", "b", "c"]):
         with pytest.raises(ValueError, match="outputs must be 2 different labels"):
             FiniteChannel([[0.5, 0.5]], outputs=labels)
+    with pytest.raises(
+        ValueError, match=r"outputs must be hashable labels, such as tuples, got \[\[1, 0\], \[0, 1\]\]"
+    ):
+        FiniteChannel([[0.5, 0.5]], outputs=[[1, 0], [0, 1]])
+
+
+@together("labels", [[(1, 0), (0, 1)], ["0", "1"], [None, 1], [1j, 1], [10**400, 1]])
+def test_moments_of_labels_that_are_no_numbers_are_refused(labels: list[Any]) -> None:
+    """Texts were read as numbers, None as NaN, and tuples as the rows of a matrix."""
+    c = FiniteChannel([[0.5, 0.5]], outputs=labels)
+    for moment in (c.mean, c.variance):
+        with pytest.raises(ValueError, match="moments need numbers as outputs, got"):
+            moment(0)
+
+
+def test_moments_of_numbers_of_any_kind() -> None:
+    for labels in ([False, True], [np.False_, np.True_], [Fraction(0), Decimal(1)], [np.float32(0), 1]):
+        assert FiniteChannel([["1/4", "3/4"]], outputs=labels).mean(0) == 0.75
 
 
 @together("content", [b"", b"PK\x03\x04broken", b"\x93NUMPY", b"0.5,0.5"])
