@@ -66,6 +66,7 @@ class BoundChannel(Mechanism):
     values: Mapping[str, float]
 
     def __post_init__(self) -> None:
+        _require_free(self.channel)
         numbers = _parameter_numbers(self.channel, self.values)
         object.__setattr__(self, "values", dict(self.values))
         object.__setattr__(self, "_parameters", numbers)
@@ -239,18 +240,34 @@ class BoundChannel(Mechanism):
                 f"{self.channel.name!r}: probabilities must be affine in {variable.name!r}, or rational in a single "
                 f"input with at most {_MOST_OUTPUTS} outputs"
             )
+        self._require_finite(variable, low, high)
         between = [low + (high - low) * k / 7 for k in range(1, 7)]  # `_require_law` checks inner points too
         return [low, *self._turning_points(variable, low, high), *between, high]
+
+    def _require_finite(self, variable: Variable, low: Any, high: Any) -> None:
+        """Raise ValueError for a probability with a pole in the range of its only input."""
+        for atom in self.channel.atoms:
+            _, denominator = fraction(cancel(atom.probability.subs(self._rationals)))
+            for root in self._real_roots(denominator, variable):
+                if low <= root <= high:
+                    raise ValueError(
+                        f"{self.channel.name!r}: the probability {atom.probability} is infinite at {variable.name} = "
+                        f"{float(root)!r}; it must be finite for {float(low)} <= {variable.name} <= {float(high)}"
+                    )
+
+    @cached_property
+    def _rationals(self) -> dict[Any, Any]:
+        """The given values of variables as exact fractions."""
+        given = {v: self.values[v.name] for v in self.channel.variables() if v.name in self.values}
+        return {v: Rational(*float(number).as_integer_ratio()) for v, number in given.items()}
 
     def _turning_points(self, variable: Variable, low: Any, high: Any) -> list[Any]:
         """Inputs at which the probability of some set of outputs has derivative 0."""
         found = []
-        given = {v: self.values[v.name] for v in self.channel.variables() if v.name in self.values}
-        numbers: dict[Any, Any] = {v: Rational(*float(number).as_integer_ratio()) for v, number in given.items()}
         atoms = self.channel.atoms[1:]  # a set and its complement have the same zeros
         for size in range(1, len(atoms) + 1):
             for chosen in itertools.combinations(atoms, size):
-                probability = Add(*(atom.probability for atom in chosen)).subs(numbers)
+                probability = Add(*(atom.probability for atom in chosen)).subs(self._rationals)
                 slope, _ = fraction(cancel(diff(probability, variable)))
                 found += [root for root in self._real_roots(slope, variable) if low < root < high]
         return found
@@ -414,6 +431,21 @@ def _number(name: str, value: Any) -> Any:
     raise ValueError(f"{name} must be a number, got {value!r}")
 
 
+def _require_free(channel: SymbolicChannel) -> None:
+    """Raise ValueError for an input that is an exponential or a logarithm of what another variable depends on, too."""
+    for variable in channel.inputs:
+        if variable.argument is None:
+            continue
+        others = [v for v in channel.variables() if v != variable]
+        known = {*others, *(s for v in others if v.argument is not None for s in v.argument.free_symbols)}
+        if variable.argument.free_symbols & known:
+            kind = "exp" if variable.exp_of is not None else "log"
+            raise ValueError(
+                f"input {variable.name!r} is {kind}({variable.argument}), which is not free of the other variables of "
+                f"{channel.name!r}; this is not solved"
+            )
+
+
 def _parameter_numbers(channel: SymbolicChannel, values: Mapping[str, float]) -> dict[Variable, Any]:
     """The value of each parameter in high precision; exponentials follow from their exponents."""
     parameters = [v for v in channel.variables() if v not in channel.inputs]
@@ -436,7 +468,33 @@ def _parameter_numbers(channel: SymbolicChannel, values: Mapping[str, float]) ->
             raise ValueError(f"{channel.name!r} needs a number for {', '.join(missing)}, got {dict(values)!r}")
         for variable, number in given.items():
             _require_inside(variable, number, given)
+        _require_agreement(given)
     return {variable: given[variable] for variable in parameters}
+
+
+def _require_agreement(given: Mapping[Variable, Any]) -> None:
+    """Raise ValueError for exponentials of one unknown, and logarithms, that contradict each other as floats do not."""
+    for first, second in itertools.combinations([v for v in given if v.exp_of is not None], 2):
+        one, other = first.exp_of, second.exp_of
+        unknown = (one.free_symbols & other.free_symbols) - set(given)
+        # Where the unknown has no number, both exponents are multiples of it.
+        if unknown and not _same(given[first], given[second] ** float(cancel(one / other))):
+            raise ValueError(
+                f"{first} = e**({one}) and {second} = e**({other}) must agree, got {float(given[first])!r} and "
+                f"{float(given[second])!r}; give {', '.join(sorted(map(str, unknown)))} instead"
+            )
+    for variable in given:
+        inner = variable.log_of
+        if inner is not None and inner.free_symbols <= set(given):
+            wanted = _compiled(given, inner)(*given.values())
+            if not _same(mpmath.exp(given[variable]), wanted):
+                raise ValueError(
+                    f"{variable} must be log({inner}), got {float(given[variable])!r} and {float(wanted)!r}"
+                )
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(abs(one - other) <= mpmath.mpf(2) ** -44 * abs(one))
 
 
 def _function_of(

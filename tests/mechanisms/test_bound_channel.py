@@ -18,7 +18,7 @@ from ldp_audit.mechanisms.piecewise import PIECEWISE
 from ldp_audit.mechanisms.randomized_response import RandomizedResponse
 from ldp_audit.mechanisms.subsample_release import WITHOUT_REPLACEMENT
 from ldp_audit.mechanisms.two_point import TWO_POINT, TwoPoint
-from ldp_audit.mechanisms.variable import T, Variable
+from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
 from tests.together import together
 
 epsilons = st.one_of(st.floats(1e-9, 50.0), st.sampled_from([1e-9, 0.1, 1.0, 50.0]))
@@ -154,6 +154,45 @@ def test_laws_that_are_not_solved_are_refused_in_words() -> None:
 def test_the_parameter_of_an_exponential_may_be_given_directly() -> None:
     assert TWO_POINT.bind(t=2.0, c=0, r=1).exact_epsilon() == pytest.approx(math.log(2))
     assert T.name == "t"
+
+
+def test_exponentials_and_logarithms_that_are_linked_agree() -> None:
+    """t = 4 and s = 7 were one epsilon of two values."""
+    both = binary(1 / (ROOT_T + 1) + x * (T - 1) / (4 * (T + 1)))
+    exact = both.bind(epsilon=math.log(2)).exact_epsilon()
+    assert both.bind(t=2, s=math.sqrt(2)).exact_epsilon() == pytest.approx(exact, rel=1e-12)
+    with pytest.raises(ValueError, match=r"s = .* and t = .* must agree, got 7.0 and 4.0; give epsilon instead"):
+        both.bind(s=7, t=4)
+    a = Variable("a", 1, 3)
+    logarithm = binary((Variable("l", 0, 2, log_of=a) + a + x) / 9)
+    assert logarithm.bind(a=2, l=math.log(2)).exact_epsilon() > 0
+    with pytest.raises(ValueError, match=r"l must be log\(a\), got 1\.0 and 2\.0"):
+        logarithm.bind(a=2, l=1)
+
+
+def test_an_input_that_follows_another_variable_is_refused() -> None:
+    """E = e**x was a free input: its epsilon was 1.3 instead of 0.3."""
+    follows, free = Variable("w", 1, E, exp_of=x), Variable("w", 1, 2, log_of=Variable("a", 2, 7))
+    for channel in (
+        binary((3 + follows) / 9, x, follows),
+        binary((3 + follows + Variable("v", 1, 9, exp_of=2 * x)) / 99, follows, Variable("v", 1, 9, exp_of=2 * x)),
+        binary((free + free.log_of) / 19, free),
+    ):
+        with pytest.raises(ValueError, match=r"input 'w' is .* which is not free of the other variables .* not solved"):
+            channel.bind(**{"a": 3.0} if free in channel.inputs else {})
+    alone = Variable("w", 1, E, exp_of=Variable("y", 0, 1))
+    assert sorted(binary(alone / 4, alone).bind().worst_pair()) == [1.0, math.e]
+
+
+def test_a_pole_within_the_range_is_refused() -> None:
+    a = Variable("a", -1, 2)
+    pole = binary(Rational(1, 2) + Rational(1, 10**6) / (x - a))
+    for where in (0.3, 0.0, 1 / 7):
+        with pytest.raises(ValueError, match=f"is infinite at x = {where}"):
+            pole.bind(a=where).exact_epsilon()
+    assert pole.bind(a=1.5).exact_epsilon() > 0
+    removable = (x**2 - Rational(1, 9)) / (x - Rational(1, 3)) / 4
+    assert binary(removable + Rational(1, 4)).bind().exact_epsilon() == pytest.approx(math.log(7 / 4))
 
 
 def binary(p: Expr, *inputs: Variable) -> SymbolicChannel:
