@@ -30,7 +30,7 @@ from ldp_audit.mechanisms.variable import Variable
 if TYPE_CHECKING:
     from ldp_audit.mechanisms.bound_channel import BoundChannel
 
-DIGITS = 600
+DIGITS = 1000
 """Decimal digits of all computations on a channel at given parameter values."""
 _ROUNDED = 60
 """Digits of the probabilities that are rounded to counts of words."""

@@ -240,6 +240,15 @@ def test_tiny_probabilities_turn_too() -> None:
     assert binary(p * (1 + 4 * x * (1 - x)) / 2).bind(p=1e-50).exact_epsilon() == pytest.approx(math.log(2))
 
 
+def test_small_numbers_are_no_rounding_errors() -> None:
+    """As zeros, these had infinite epsilon, and next to none."""
+    for epsilon in (700.0, 1500.0):
+        assert binary((1 + x * (T - 1)) / (T + 1)).bind(epsilon=epsilon).exact_epsilon() == pytest.approx(epsilon)
+    p, tiny = Variable("p", 0, 1, open="left"), Rational(1, 10**310)
+    for m in (binary(tiny * (1 + x)).bind(), binary(p**2 * (1 + x) / 2).bind(p=1e-320)):
+        assert m.exact_epsilon() == pytest.approx(math.log(2))
+
+
 def test_a_range_of_one_point_has_epsilon_zero() -> None:
     point = Variable("x", 1, 1)
     assert SymbolicChannel("point", point, pieces=[(0, point, 1)]).bind().exact_epsilon() == 0.0
