@@ -81,6 +81,8 @@ def name_by_channel(channels: Iterable[Iterable[Hashable]]) -> Attribution:
     counts: dict[Hashable, dict[int, int]] = {}
     for client, own in enumerate(used):
         for channel in own:
+            if not _is_hashable(channel):
+                raise ValueError(f"channels must be numbers or text, got {channel!r} of client {client}")
             of_channel = counts.setdefault(channel, {})
             of_channel[client] = of_channel.get(client, 0) + 1
     sizes = [len(own) for own in used]
@@ -99,6 +101,14 @@ def name_by_channel(channels: Iterable[Iterable[Hashable]]) -> Attribution:
         exact=True,
         note="the server knows who uses which channel",
     )
+
+
+def _is_hashable(channel: Any) -> bool:
+    try:
+        hash(channel)
+    except TypeError:
+        return False
+    return True
 
 
 def _incidence(sent: Any) -> NDArray[np.bool_]:

@@ -390,7 +390,7 @@ class BoundChannel(Mechanism):
             with mpmath.workdps(DIGITS):
                 return float(function(*map(mpmath.mpf, values)))
 
-        return np.vectorize(one, otypes=[np.float64])(*x)[()]
+        return np.vectorize(one, otypes=[np.float64])(*x)[()] if x else np.float64(one())
 
     def _function(self, expression: Expr) -> Any:
         return _function_of(expression, self.channel.inputs, self._parameters)  # type: ignore[attr-defined]

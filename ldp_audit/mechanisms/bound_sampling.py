@@ -113,6 +113,8 @@ class GridChannel(Mechanism):
 
     def sample(self, *x: Any, rng: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """One report for each input; shape, floating dtype and device of the first input. ValueError out of range."""
+        if not self._inputs(x):
+            raise ValueError(f"{self.bound.channel.name!r} has no inputs, and a report is drawn for each input")
         source = source_of(rng)
         xp, arrays = source.xp, [source.array(v.name, one) for v, one in zip(self._inputs(x), x, strict=True)]
         row = source.constant(np.zeros(tuple(arrays[0].shape)), xp.int64)

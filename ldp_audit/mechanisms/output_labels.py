@@ -60,5 +60,7 @@ def _numeric_places(given: NDArray, known: NDArray) -> NDArray[np.int64]:
     dtype = given.dtype if given.dtype.kind == "f" else np.result_type(known, np.int64)
     order = np.argsort(known)
     ascending = known[order].astype(dtype)
-    place = np.minimum(np.searchsorted(ascending, given.astype(dtype)), len(known) - 1)
-    return np.where(ascending[place] == given.astype(dtype), order[place], len(known))
+    cast = given.astype(dtype)
+    place = np.minimum(np.searchsorted(ascending, cast), len(known) - 1)
+    same = (ascending[place] == cast) & ((cast < 0) == (given < 0))  # 2**64 - 1 as int64 is -1
+    return np.where(same, order[place], len(known))

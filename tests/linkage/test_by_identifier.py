@@ -89,6 +89,7 @@ def test_channels_link_what_is_sent_on_them() -> None:
         (lambda: tell_pair_by_identifier([[1, 1]], 0, 2), "second must be an id in 0..1"),
         (lambda: name_by_channel([]), "channels must hold a report"),
         (lambda: name_by_channel([[], []]), "channels must hold a report"),
+        (lambda: name_by_channel([["x"], [["x"]]]), r"channels must be numbers or text, got \['x'\] of client 1"),
         (lambda: full_models(0, 1), "n must be a whole number"),
         (lambda: Attribution("", 1, 1, 1.5, 0.0, 0.0, exact=True), "success must lie in"),
         (lambda: Attribution("", 1, 1, float("nan"), 0.0, 0.0, exact=True), "success must lie in"),

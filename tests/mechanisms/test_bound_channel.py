@@ -249,6 +249,13 @@ def test_small_numbers_are_no_rounding_errors() -> None:
         assert m.exact_epsilon() == pytest.approx(math.log(2))
 
 
+def test_a_channel_without_inputs_has_moments_and_no_reports() -> None:
+    coin = SymbolicChannel("coin", (), {1: Rational(1, 4), 0: Rational(3, 4)}).bind()
+    assert (coin.mean(), coin.variance()) == (0.25, 0.1875)
+    with pytest.raises(ValueError, match="'coin' has no inputs, and a report is drawn for each input"):
+        coin.sample(rng=np.random.default_rng(0))
+
+
 def test_a_range_of_one_point_has_epsilon_zero() -> None:
     point = Variable("x", 1, 1)
     assert SymbolicChannel("point", point, pieces=[(0, point, 1)]).bind().exact_epsilon() == 0.0

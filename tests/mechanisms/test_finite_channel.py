@@ -185,6 +185,9 @@ def test_log_prob_takes_arrays_of_labels() -> None:
     assert c.log_prob([(1, 2), "a"], 1) == pytest.approx([-math.inf, log(0.5)])
     numbers = FiniteChannel([[0.5, 0.25, 0.25]], outputs=[0.1, 3, -2.5])
     assert np.exp(numbers.log_prob([-2.5, 0.1, 3, 4, math.nan], 0)) == pytest.approx([0.25, 0.5, 0.25, 0, 0])
+    wrapped = FiniteChannel([[0.75, 0.25]], outputs=[-1, 1])
+    assert np.exp(wrapped.log_prob(np.array([2**64 - 1, 1], dtype=np.uint64), 0)).tolist() == [0, 0.25]
+    assert np.exp(wrapped.log_prob(np.array([-1, 1], dtype=np.int8), 0)).tolist() == [0.75, 0.25]
     assert np.exp(numbers.log_prob(np.float32(0.1), 0)) == 0.5  # a report rounded to a narrower dtype
     assert np.exp(FiniteChannel([[0.5, 0.5]], outputs=["1", 1]).log_prob(["1", 1, 2], 0)).tolist() == [0.5, 0.5, 0]
 
