@@ -474,8 +474,8 @@ def _parameter_numbers(channel: SymbolicChannel, values: Mapping[str, float]) ->
 
 def _require_agreement(given: Mapping[Variable, Any]) -> None:
     """Raise ValueError for exponentials of one unknown, and logarithms, that contradict each other as floats do not."""
-    for first, second in itertools.combinations([v for v in given if v.exp_of is not None], 2):
-        one, other = first.exp_of, second.exp_of
+    linked = [(v, v.exp_of) for v in given if v.exp_of is not None]
+    for (first, one), (second, other) in itertools.combinations(linked, 2):
         unknown = (one.free_symbols & other.free_symbols) - set(given)
         # Where the unknown has no number, both exponents are multiples of it.
         if unknown and not _same(given[first], given[second] ** float(cancel(one / other))):

@@ -110,7 +110,7 @@ class FiniteChannel(Mechanism):
     def from_file(cls, path: str | Path, *, progress: Callable[[str], None] | None = None) -> FiniteChannel:
         """Read a .csv, or an .npz with `matrix` and perhaps `outputs` (never unpickled); ValueError names the fault.
 
-        progress: called with a line now and then.
+        path: a .csv holds rows of probabilities only.   progress: called with a line now and then.
         """
         path = Path(path)
         if path.suffix not in (".csv", ".npz"):
