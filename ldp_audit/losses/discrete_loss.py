@@ -40,6 +40,7 @@ from ldp_audit.losses.loss import (
     from_excess,
     log_finite,
     log_sum,
+    merged,
 )
 from ldp_audit.numerics import as_float, between, instance, log1mexp, log_ratio, nonnegative, probability, shown, whole
 
@@ -399,8 +400,6 @@ ZERO_LOSS = DiscreteLoss(np.zeros(1), np.zeros(1))
 INFINITE_LOSS = DiscreteLoss(np.empty(0), np.empty(0), 0.0, 0.0)
 """The loss of an output that shows the input: always infinite."""
 _ROUNDING = 2e-15
-_NEAR, _USUAL = 8e-16, 64.0
-"""Losses within this share of themselves, or of this multiple of the mean absolute loss, differ by rounding alone."""
 
 
 def symmetric_loss(
@@ -468,47 +467,6 @@ def atoms_of(
     if losses.size == 2 and losses[0] < 0 < losses[1] and error <= _WHOLE:
         return BinomialLoss(float(losses[1]), float(losses[0]), 1)
     return DiscreteLoss(losses, logs, log_missing=-math.inf, error=error)
-
-
-def merged(losses: NDArray[np.float64], logs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The atoms in ascending order, those that differ by rounding alone merged, with the sums of both masses.
-
-    By post-processing no divergence grows by merging outputs, and none falls by more than the rounding.
-    """
-    order = np.argsort(losses, kind="stable")
-    losses, logs = losses[order], logs[order]
-    sizes = np.abs(losses)
-    # the sum below is at most 3 times the total variation, which so changes by 2e-13 of itself at most
-    usual = _USUAL * float(np.exp(logs) @ np.minimum(sizes, 1.0))
-    reach = _NEAR * np.maximum(sizes, min(float(np.max(sizes, initial=0.0)), usual))
-    near = np.diff(losses) <= np.maximum(reach[1:], reach[:-1])
-    if not near.any():
-        return losses, logs
-    if np.any(near[1:] & near[:-1]):
-        near = _unchained(losses, reach, near)
-    group = np.concatenate([[0], np.cumsum(~near)])
-    first = np.full(group[-1] + 1, -math.inf)
-    np.logaddexp.at(first, group, logs)
-    base = losses[np.flatnonzero(np.concatenate([[True], ~near]))]
-    offsets = np.bincount(group, np.exp(logs - first[group]) * (losses - base[group]))
-    return base + offsets, first
-
-
-def _unchained(losses: NDArray[np.float64], reach: NDArray[np.float64], near: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which losses join the one before, such that no group is wider than its first one's reach."""
-    places = np.flatnonzero(near)
-    begins = np.diff(places, prepend=-2) > 1  # of chains of near ones
-    bases = places[begins][np.cumsum(begins) - 1]
-    wide = losses[places + 1] - losses[bases] > np.maximum(reach[bases], reach[places + 1])
-    if not wide.any():
-        return near
-    kept, base, begin = near.copy(), 0, -1
-    for i, first in zip(places.tolist(), bases.tolist(), strict=True):
-        if first != begin:
-            base = begin = first
-        if losses[i + 1] - losses[base] > max(reach[base], reach[i + 1]):
-            kept[i], base = False, i + 1
-    return kept
 
 
 def pure_loss(epsilon: float) -> PairLoss:

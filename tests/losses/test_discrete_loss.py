@@ -24,14 +24,13 @@ from ldp_audit.losses.discrete_loss import (
     DiscreteLoss,
     atoms_of,
     least_support_size,
-    merged,
     pure_loss,
     sum_of_losses,
     symmetric_loss,
 )
 from ldp_audit.losses.enclosed_loss import LossMixture, mixture
 from ldp_audit.losses.grid_loss import compose_on_grid
-from ldp_audit.losses.loss import LossWithInfinity, PairLoss
+from ldp_audit.losses.loss import LossWithInfinity, PairLoss, merged
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
 
