@@ -224,7 +224,8 @@ def name_report_normal_errors(n: int, sigma: float, window: float) -> Attributio
     exposed, success, error = Fraction(1, 1) if clients == 1 else 0.0, 1 / clients, 0.0
     if scale > 0:
         success, error = _integral(lambda t: _covered(_within(t, scale), clients), scale)
-        success, error = min(1.0, success / clients), error / clients
+        # starts spread over many windows: each probability is a difference of two close numbers, rounded
+        success, error = min(1.0, success / clients), error / clients + success / clients * scale * 2.0**-50
         exposed = min(1.0, _integral(lambda t: _single(_within(t, scale), clients), scale)[0])
     return Attribution(
         attack="by time, one report, starts normally random",
@@ -250,7 +251,8 @@ def _share(name: str, length: Any, window: Any) -> Fraction:
 
 def _within(t: float, scale: float) -> float:
     """The probability that one client's window, of length 1, contains the time t."""
-    return float(ndtr(t / scale) - ndtr((t - 1) / scale))
+    early, late = (t - 1, t) if t < 0.5 else (-t, 1 - t)  # of two mirror images, the one without cancellation
+    return float(ndtr(late / scale) - ndtr(early / scale))
 
 
 def _covered(share: float, n: int) -> float:

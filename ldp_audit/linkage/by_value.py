@@ -301,7 +301,8 @@ def linked_pairs(labels: ArrayLike, clients: ArrayLike) -> LinkedPairs:
             f"{true.dtype} {true.shape}"
         )
     linked = said.ravel() >= 0
-    said, true = said.ravel(), true.ravel()
+    # numbered anew, as int64 and uint64 side by side would become rounded floats
+    said, true = (np.unique(given.ravel(), return_inverse=True)[1] for given in (said, true))
     both = np.stack([said[linked], true[linked]])
     return LinkedPairs(
         pairs=said.size * (said.size - 1) // 2,

@@ -79,10 +79,15 @@ def vectors(name: str, values: Any, d: int, low: float, high: float, xp: Any = n
 
 
 def finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Finite real numbers as float64; ValueError otherwise."""
+    """Finite real numbers as float64; ValueError otherwise, and for integers beyond 2**53, which would be rounded."""
     given = array_of(name, values)
     if given.dtype.kind not in "fiu" or not np.all(np.isfinite(given)):
         raise ValueError(f"{name} must be finite real numbers, got {values!r}")
+    if given.dtype.kind != "f" and np.any((given < -(2**53)) | (given > 2**53)):
+        raise ValueError(
+            f"{name} must be at most 2**53 in size where they are integers, as floats round larger ones (subtract a "
+            f"common origin first), got {values!r}"
+        )
     return given.astype(np.float64)
 
 

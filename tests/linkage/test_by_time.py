@@ -326,6 +326,9 @@ def test_random_starts_at_their_ends() -> None:
     assert name_report_normal_errors(5, 0.0, 1.0).success == pytest.approx(0.2)
     assert name_report_normal_errors(1, 0.3, 1.0).success == pytest.approx(1.0)
     assert float(name_report_normal_errors(3, 1e6, 1.0).success) == pytest.approx(1.0, abs=1e-5)
+    # two starts, windows alone with probability near 1: 1 - E[overlap] / 2, from mpmath at 40 digits
+    low, high = name_report_normal_errors(2, 1e9, 1.0).bounds
+    assert low <= 0.99999999985895 <= high
     assert float(name_report_normal_errors(100, 1e-9, 1.0).success) == pytest.approx(0.01, rel=1e-6)
     assert float(name_report_uniform_errors(500, 1e9, 1.0).success) == pytest.approx(1.0, abs=1e-5)
 
@@ -363,6 +366,8 @@ def test_the_table_has_a_row_for_each_case_and_is_plain_numbers() -> None:
         (lambda: assign_by_time([0.0], [0.0], 0.0), "window must be positive"),
         (lambda: assign_by_time([5.0], [0.0], 1.0), "some client's window, got 5.0"),
         (lambda: assign_by_time([[0.5, 0.6], [0.1, 0.2]], [0.0, 0.5], 1.0), "row 1 does not"),
+        (lambda: assign_by_time([1.7e18], [1_700_000_000_000_000_127], 1100), "starts must be at most 2.*53 in size"),
+        (lambda: start_interval([2**53 + 1], 1), "times must be at most 2.*53 in size"),
         (lambda: simulate_arrivals(Arrivals.of(1, [0]), 1, rng=np.random.default_rng(0), confidence=1.0), "confidence"),
         (lambda: name_report_uniform_errors(2, -1, 1), "must be >= 0"),
         (lambda: name_report_normal_errors(2, 1.0, 0.0), "window > 0"),

@@ -167,11 +167,17 @@ def test_linked_pairs_count_as_by_visiting_every_pair() -> None:
     assert (nothing.precision, nothing.recall) == (1, 0)
 
 
+def test_large_client_numbers_are_not_rounded() -> None:
+    pairs = linked_pairs(np.array([0, 0, 1]), np.array([2**63, 2**63 + 1, 5], dtype=np.uint64))
+    assert (pairs.same, pairs.linked, pairs.right) == (0, 1, 0)
+
+
 @together(
     ("call", "message"),
     [
         (lambda: link_by_value([]), "reports must not be empty"),
         (lambda: link_by_value([np.nan]), "reports must be finite"),
+        (lambda: link_by_value([2**53, 2**53 + 1]), "reports must be at most 2.*53 in size"),
         (lambda: link_by_value(["a"]), "reports must be finite"),
         (lambda: link_by_value([1.0], ids=[0], center=0.0), "not both"),
         (lambda: link_by_value([1.0], ids=[0.5]), "ids must be whole numbers"),
