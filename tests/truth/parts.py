@@ -167,14 +167,15 @@ def nfdp(n: int, k: int, *, replacement: bool, rounds: int, replace: bool) -> Pa
 
 
 def random_atoms(rng: Rng, size: int) -> Part:
-    """Two random laws of fractions with the denominator 2**20, all of them floats; sometimes with disjoint outcomes."""
+    """Two random laws of fractions with the denominator 2**20, all of them floats, in both orders; some disjoint."""
     first, second = (_whole_masses(rng, size) for _ in range(2))
     if rng.random() < 0.2 and size > 2:
         first[0], first[1], second[1], second[2] = 0, first[0] + first[1], 0, second[1] + second[2]
     words = [", ".join(f"{i}: {mass}/2**20" for i, mass in enumerate(law)) for law in (first, second)]
     code = f"DiscreteLoss.of_laws({{{words[0]}}}, {{{words[1]}}})"
     pairs = [(fraction(p, 2**20), fraction(q, 2**20)) for p, q in zip(first, second, strict=True)]
-    return Part(code, (Outcomes.of(pairs),), 14.0)
+    both = Outcomes.of(pairs)
+    return Part(code, (both, both.back()), 14.0)
 
 
 def _whole_masses(rng: Rng, size: int) -> list[int]:
