@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= report
+TORCH ?= 2.13.0
 PINNED := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt
 INSTALL := -m pip install --quiet --disable-pip-version-check
 # uv takes a quarter of pip's time; pip serves where only pip has been told of an index. Arguments: a Python, what to install.
@@ -33,7 +34,7 @@ test-peers: ## the adapters against the real libraries, in an environment of the
 	.venv-peers/bin/python $(INSTALL) --editable '.[peers]'
 	.venv-peers/bin/python -m pytest tests/auditing/adapters $(ARGS)
 
-# Not the lowest torch, whose builds for CPUs are not on the registry; old libraries warn about their own dependencies.
+# TORCH=2.7.0 is the lowest, a build for CUDA of several gigabytes; old libraries warn about their own dependencies.
 FLOOR_TESTS := $(addprefix tests/,mechanisms/test_every_mechanism.py mechanisms/test_bound_sampling.py losses/test_grid_loss.py \
 	accounting/test_compose.py claims/test_engines.py claims/test_rounding.py auditing/test_audit.py auditing/test_distribute.py \
 	auditing/test_binomial_tails.py \
@@ -42,7 +43,7 @@ test-floors: ## a file or two of every room on the lowest versions that pyprojec
 	rm -rf build/floors
 	$(PYTHON) -m venv build/floors
 	sed -n '/^docs = /q; /torch/d; s/^    "\([a-z0-9-]*\)>=\([0-9.]*\)",$$/\1==\2/p' pyproject.toml > build/floors/lowest.txt
-	build/floors/bin/python $(INSTALL) torch==2.13.0
+	build/floors/bin/python $(INSTALL) torch==$(TORCH)
 	build/floors/bin/python $(INSTALL) --constraint build/floors/lowest.txt --editable '.[training,dask]' \
 		$$(grep -E '^(pytest|hypothesis|jsonschema|PyYAML)==' constraints.txt)
 	$(ONE_THREAD) build/floors/bin/python -m pytest -p no:cacheprovider -W ignore::DeprecationWarning $(FLOOR_TESTS) \
