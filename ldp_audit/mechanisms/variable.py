@@ -130,6 +130,14 @@ def variables_of(expressions: Iterable[Expr]) -> list[Variable]:
     return list(found)
 
 
+def unused(name: str, others: Iterable[Symbol]) -> str:
+    """The name, with underscores after it until none of the other symbols has it."""
+    taken = {other.name for other in others}
+    while name in taken:
+        name += "_"
+    return name
+
+
 def in_order(variables: Iterable[Variable], linked: Callable[[Variable], bool]) -> list[Variable]:
     """The variables, each after those in its bounds, and in its exponent if `linked`."""
     ordered: list[Variable] = []

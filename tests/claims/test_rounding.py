@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from sympy import Rational, exp, latex, log, sqrt
+from sympy import Rational, Sum, Symbol, ceiling, exp, latex, log, sqrt
 
 from ldp_audit.claims import at_most, equal, less, recheck, recheck_functions, somewhere
 from ldp_audit.claims.engines.evaluate import exact_value, value
@@ -14,7 +14,7 @@ from ldp_audit.claims.language.rounding import Fl, in_normal_range, nearest, nex
 from ldp_audit.claims.recheck_functions import rounded as checked
 from ldp_audit.claims.settling import settle
 from ldp_audit.claims.verdict import Verdict
-from ldp_audit.mechanisms.variable import Variable
+from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 from tests.together import together
 
 TIES = [Fraction(2**24 + 1), Fraction(2**24 + 3), Fraction(-(2**24) - 1), Fraction(2**25 + 2), Fraction(0), Fraction(1)]
@@ -108,3 +108,19 @@ def test_the_normal_range_of_each_dtype() -> None:
     assert in_normal_range(Fraction(0), 8)
     with pytest.raises(ValueError, match="digits must be one of 8, 11, 24, 53, got 16"):
         in_normal_range(Fraction(1), 16)
+
+
+def test_names_that_engines_make_are_not_those_of_the_statement() -> None:
+    q, root, rate = Variable("q", 0, 1), Variable("root_q", 0, 1), Variable("rate_0", 0, 1, open="both")
+    x, j = Variable("x", 0, 5), Symbol("j", integer=True)
+    step = Variable("step_0", x, x + 1, open="right")
+    for false in (
+        at_most(root, sqrt(q)),
+        equal(root, sqrt(q)),
+        equal(Sum(rate * exp(-EPSILON * j), (j, 0, 10)), (1 - T**-11) / (T - 1)),
+        at_most(ceiling(x), step),
+    ):
+        assert settle(false).verdict is Verdict.REFUTED, false
+    proved = settle(less(ceiling(x) - 1 + step, x + step))
+    assert proved.verdict is Verdict.PROVED
+    assert recheck.part(proved.to_dict()) == "PROVED"

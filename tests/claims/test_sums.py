@@ -11,7 +11,7 @@ from typing import Any
 
 import mpmath
 import pytest
-from sympy import Abs, Expr, Float, Integral, Rational, Sum, binomial, exp, lambdify, oo, sign
+from sympy import Abs, Expr, Float, Integral, Rational, Sum, Symbol, binomial, exp, factorial, lambdify, oo, sign
 
 from ldp_audit.claims import Statement, at_most, equal, recheck
 from ldp_audit.claims.privacy import is_private, require_channel
@@ -298,3 +298,24 @@ def test_outputs_that_do_not_go_together_are_refused(atoms: dict, pieces: list, 
 def test_a_delta_needs_outputs_that_are_listed() -> None:
     with pytest.raises(BadClaimError, match="delta needs a channel of at most 6 outputs"):
         is_private(_geometric(), T, delta=Rational(1, 100))
+
+
+@together(
+    "alternating",
+    [  # at the smallest n: 1 rather than 0; -1 rather than 0; 0 rather than -1; and an empty sum of 1/j!
+        lambda j, c: equal(Sum((-1) ** j * binomial(c, j), (j, 0, c)), 0),
+        lambda j, c: equal(Sum((-1) ** j * j * binomial(c + 1, j), (j, 0, c + 1)), 0),
+        lambda j, c: equal(Sum((-1) ** j * binomial(c, j), (j, 1, c)), -1),
+        lambda j, c: at_most(Sum((-1) ** j * j * binomial(c + 1, j), (j, 1, c)), -1),
+        lambda j, c: at_most(1, Sum(1 / factorial(j), (j, 0, c - 1))),
+    ],
+)
+def test_a_closed_form_that_fails_at_the_smallest_number_is_none(alternating: Callable[..., Statement]) -> None:
+    with pytest.raises(ValueError, match="no closed form that holds on the whole domain"):
+        settle(alternating(Symbol("j", integer=True), Variable("count", 0, oo, integer=True)))
+
+
+def test_a_closed_form_that_holds_from_the_first_number_on_is_used() -> None:
+    i, c = Symbol("i", integer=True), Variable("count", 1, oo, integer=True)
+    assert settle(equal(Sum((-1) ** i * binomial(c, i), (i, 0, c)), 0)).verdict is Verdict.PROVED
+    assert settle(equal(Sum(i * T**i, (i, 0, c)), Sum(i * T**i, (i, 1, c)))).verdict is Verdict.PROVED

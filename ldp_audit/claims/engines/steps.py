@@ -12,7 +12,7 @@ from typing import Any
 
 from ldp_audit.claims.language.rounding import Ceil
 from ldp_audit.claims.language.statement import Statement, written
-from ldp_audit.mechanisms.variable import Variable
+from ldp_audit.mechanisms.variable import Variable, unused
 
 
 def prove(statement: Statement, direct: Callable[[Statement], dict[str, Any] | None]) -> dict[str, Any] | None:
@@ -21,7 +21,7 @@ def prove(statement: Statement, direct: Callable[[Statement], dict[str, Any] | N
     letters: dict[Ceil, Variable] = {}
     for place, node in enumerate(nodes):
         inner: Any = node.args[0]
-        letters[node] = Variable(f"step_{place}", inner, inner + 1, open="right")
+        letters[node] = Variable(unused(f"step_{place}", statement.variables()), inner, inner + 1, open="right")
     if not letters:
         return None
     sides = (side.xreplace(letters) for side in (statement.left, statement.right))

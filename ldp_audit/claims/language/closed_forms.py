@@ -24,6 +24,7 @@ from sympy import (
     Not,
     Piecewise,
     Pow,
+    Rational,
     Sum,
     binomial,
     cancel,
@@ -39,6 +40,7 @@ from sympy import (
     ff,
     floor,
     gamma,
+    log,
     oo,
     sign,
     simplify,
@@ -47,7 +49,10 @@ from sympy import (
 )
 
 from ldp_audit.claims.language.rounding import Ceil
-from ldp_audit.mechanisms.variable import Variable, variables_of
+from ldp_audit.mechanisms.variable import Variable, in_order, unused, variables_of
+
+_FEW_TERMS = 30
+"""Most terms of a sum that are added one by one to check its closed form."""
 
 
 def by_exponentials(expression: Expr) -> Expr:
@@ -142,7 +147,10 @@ def _between_cuts(term: Expr, z: Expr, low: Expr, high: Expr, whole: Expr) -> Ex
 
 
 def _closed(term: Expr, *limits: Any) -> Expr:
-    """A sum in closed form; of a case distinction (a ratio of 1), the only case in the variables' domains."""
+    """A sum in closed form; of a case distinction (a ratio of 1), the only case in the variables' domains.
+
+    Raises ValueError where there is none, or where it is not the sum of the terms at the smallest whole numbers.
+    """
     rates: dict[Expr, Expr] = {}
     for _, low, high in limits:
         if low.is_finite is not False and high.is_finite is not False and not _is_at_least(expand_mul(high - low), -1):
@@ -154,19 +162,68 @@ def _closed(term: Expr, *limits: Any) -> Expr:
             for one in term.atoms(Pow)
             if isinstance(one.base, Variable) and one.base.exp_of
         }
-        by_rates = term.xreplace(powers).replace(exp, lambda power: _geometric(power, index, rates))
+        by_rates = term.xreplace(powers).replace(exp, lambda power: _geometric(power, index, rates, term.free_symbols))
         found = _two_sided(by_rates, *limits[0]).doit()
     else:
         found = Sum(term, *limits).doit()
     for cases in found.atoms(Piecewise):
         found = found.xreplace({cases: _only_case(cases)})
     found = found.xreplace({letter: rate for rate, letter in rates.items()})
-    if found.has(Sum, Piecewise):
+    if found.has(Sum, Piecewise) or not all(_adds_up(term, limits, found, at) for at in _smallest(term, limits)):
         raise ValueError(f"{Sum(term, *limits)} has no closed form that holds on the whole domain; write it out")
     return found
 
 
-def _geometric(power: Expr, index: Expr, rates: dict[Expr, Expr]) -> Expr:
+def _smallest(term: Expr, limits: Any) -> list[dict[Any, Expr]]:
+    """Points at which the ends of a sum have their smallest values, where closed forms for general ends may fail.
+
+    The empty list for ends without whole-number variables, and for infinite sums. Other variables have one value each.
+    """
+    ends = [end for _, *both in limits for end in both]
+    symbols = Add(term, *(end for end in ends if end.is_finite is not False)).free_symbols - {one[0] for one in limits}
+    counted = {v for end in ends for v in end.free_symbols if isinstance(v, Variable) and v.integer_valued}
+    if not counted or any(end.is_infinite for end in ends) or not all(isinstance(one, Variable) for one in symbols):
+        return []
+    points: list[dict[Any, Expr]] = [{}]
+    known = variables_of([*symbols, *(v.argument for v in symbols if v.argument is not None)])
+    for v in in_order(known, linked=lambda _: True):
+        few = max(2, 6 - len(counted)) if v in counted else 1
+        points = [{**at, v: value} for at in points for value in _values(v, at, few)]
+    return points
+
+
+def _values(v: Variable, at: dict[Any, Expr], few: int) -> list[Expr]:
+    """The smallest values of a whole-number variable, or one value in the domain of another, beside the given ones."""
+    if v.argument is not None:
+        return [(exp if v.exp_of is not None else log)(v.argument.subs(at))]
+    low, high = v.lower.subs(at), v.upper.subs(at)
+    if v.integer_valued:
+        first = -2 if low.is_infinite else floor(low) + 1 if v.lower_open else ceiling(low)
+        return [first + i for i in range(few) if first + i < high or (first + i == high and not v.upper_open)]
+    if low.is_finite and high.is_finite:
+        return [low + (high - low) * Rational(2, 7)]
+    return [low + Rational(5, 7) if low.is_finite else high - Rational(5, 7) if high.is_finite else Rational(5, 7)]
+
+
+def _adds_up(term: Expr, limits: Any, found: Expr, at: dict[Any, Expr]) -> bool:
+    """Whether the closed form is the sum of the terms at a point, in 30 digits; sums of many terms are not added."""
+    added = _added(term.subs(at), [limit.subs(at) for limit in limits])
+    difference = Integer(0) if added is None else (added - found.subs(at)).evalf(30)
+    return bool(difference.is_number and abs(difference) < Rational(1, 10**15))
+
+
+def _added(term: Expr, limits: Any) -> Expr | None:
+    """The sum term by term; None for ends that are no whole numbers, or too far apart."""
+    if not limits:
+        return term
+    *inner, (index, low, high) = limits
+    if not (low.is_Integer and high.is_Integer and high - low < _FEW_TERMS):
+        return None
+    parts = [_added(term.subs(index, i), [limit.subs(index, i) for limit in inner]) for i in range(low, high + 1)]
+    return None if None in parts else Add(*parts)
+
+
+def _geometric(power: Expr, index: Expr, rates: dict[Expr, Expr], taken: set[Any]) -> Expr:
     """exp(c index + rest) with a letter for exp(c), recorded in the rates, if c does not contain the index; else
     unchanged."""
     size = next((node for node in power.atoms(Abs) if node.has(index)), index)
@@ -177,7 +234,7 @@ def _geometric(power: Expr, index: Expr, rates: dict[Expr, Expr]) -> Expr:
     ends = (0, 1) if certain(slope < 0) else (1, oo) if certain(slope > 0) else None
     if ends is None:
         return exp(power)
-    letter = Variable(f"rate_{len(rates)}", *ends, open="both")
+    letter = Variable(unused("rate_0", taken | {*rates.values()}), *ends, open="both")
     return exp(rest) * rates.setdefault(exp(slope), letter) ** size
 
 

@@ -45,6 +45,7 @@ from ldp_audit.mechanisms.variable import (
     Variable,
     ranges_over_all_exponentials,
     substitute_domain,
+    unused,
     variables_of,
 )
 
@@ -167,7 +168,8 @@ def _root(base: Expr, expressions: Sequence[Expr]) -> tuple[Variable, Expr, Vari
     ends = [sqrt(slope * end + rest) if end.is_finite else end for end in (v.lower, v.upper)]
     if not all(end.is_Rational or end == oo for end in ends):
         return None
-    letter = Variable(f"root_{v.name}", *ends, open=OPEN_ENDS[v.lower_open, v.upper_open])  # type: ignore[arg-type]
+    name = unused(f"root_{v.name}", variables_of(expressions))
+    letter = Variable(name, *ends, open=OPEN_ENDS[v.lower_open, v.upper_open])  # type: ignore[arg-type]
     return v, (letter**2 - rest) / slope, letter
 
 
@@ -232,9 +234,7 @@ class _Letters:
 
     def _variable(self, argument: Expr) -> Variable:
         if argument not in self._logarithms:
-            name = f"log_{len(self._logarithms) + 1}"
-            while name in {v.name for v in self._variables}:
-                name += "_"
+            name = unused(f"log_{len(self._logarithms) + 1}", self._variables)
             self._logarithms[argument] = Variable(name, -oo, oo, log_of=argument, latex=rf"\ln({argument})")
         return self._logarithms[argument]
 
@@ -256,9 +256,7 @@ def _variable(monomial: Expr, step: Rational, linked: Sequence[Variable], others
     for known in (*linked, T, ROOT_T):
         if known.exp_of == step * monomial and (known in linked or known.name not in {v.name for v in others}):
             return known
-    name = "exp_" + re.sub(r"\W+", "_", str(step * monomial)).strip("_")
-    while name in {v.name for v in others}:
-        name += "_"
+    name = unused("exp_" + re.sub(r"\W+", "_", str(step * monomial)).strip("_"), others)
     lower, upper = (exp(step * end) for end in _range(monomial))
     below, above = isinstance(lower, Rational), isinstance(upper, Rational) or upper == oo
     is_open = (isinstance(monomial, Variable) and (monomial.lower_open, monomial.upper_open)) or (True, True)
