@@ -170,7 +170,7 @@ def everywhere(left, relation, right, variables, evidence, given):
     if evidence["kind"] == "steps":
         for name, text in evidence["letters"].items():
             inner = text[len("Ceil("):-1]
-            own = re.fullmatch(r"step_\d+", name) and name not in variables
+            own = re.fullmatch(r"step_\d+_*", name) and name not in variables
             require(own and text == f"Ceil({inner})", "a step of another kind")
             require(len(parsed(text).args) == 1 and names(inner) <= variables.keys(), "a step of what is unknown")
             left, right = left.replace(text, name), right.replace(text, name)
@@ -194,15 +194,17 @@ def everywhere(left, relation, right, variables, evidence, given):
     for name, v in variables.items():
         itself = {((name, 1),): 1}, {(): 1}
         env[name] = evaluate(given[name], env, RATIOS) if name in given else itself
+        if link(v) and name not in needed:
+            continue  # it has no slacks: nothing shows that its exponential or logarithm is defined
         slacks = {"lo_": v["lower"], "hi_": v["upper"]} if name not in given else {}
         if "log_of" in v:
             u = evaluate(v["log_of"], env, RATIOS)
-            texts, positive = ([*texts, v["log_of"]], [*positive, u]) if name in needed else (texts, positive)
+            texts, positive = [*texts, v["log_of"]], [*positive, u]
             slacks, below = {"hi_": f"{v['log_of']} - 1"}, difference(RATIOS[int](1), (u[1], u[0]), RATIOS)
             env["lo_" + name], opens["lo_" + name] = difference(env[name], below, RATIOS), 1
         if "exp_of" in v and taylor:
             require(type(taylor) is int and taylor % 2 and 0 < taylor < 99, "only odd Taylor polynomials lie below exp")
-            texts, slacks = [*texts, *[v["exp_of"]] * (name in needed)], {"lo_": series(v["exp_of"], taylor)}
+            texts, slacks = [*texts, v["exp_of"]], {"lo_": series(v["exp_of"], taylor)}
             # exp(-e) is at least its series too, so exp(e) times that series is at most 1.
             back = RATIOS[ast.Mult](env[name], evaluate(series(f"-({v['exp_of']})", taylor), env, RATIOS))
             env["hi_" + name], opens["hi_" + name] = difference(RATIOS[int](1), back, RATIOS), 1
@@ -219,8 +221,10 @@ def everywhere(left, relation, right, variables, evidence, given):
     values = [evaluate(text, env, RATIOS, forms[1:]) for text in texts]
     require(all(any(same(u, form) for form in forms[1:]) for u in positive), "a logarithm of what may not be positive")
     gap, back = (difference(b, a, RATIOS) for a, b in (values[:2], values[1::-1]))
-    if evidence["kind"] == "rise":
-        return rises(gap, relation, variables, evidence, given, env, forms[1:])
+    if evidence["kind"] == "rise":  # at its beginning too, even if that is excluded, a divisor must not vanish
+        closed = {**opens, "lo_" + evidence["variable"]: 1, "hi_" + evidence["variable"]: 1}
+        still = [form for text, form in zip(claimed[1:], forms[1:], strict=True) if sign(parsed(text), closed) == 2]
+        return rises(gap, relation, variables, evidence, given, env, still)
     require(same(gap, forms[0]) or (relation == "!=" and same(back, forms[0])), "the form does not expand to the gap")
     shown = {"==": not gap[0], "<=": signs[0] >= 1}.get(relation, signs[0] == 2)
     return require(shown, "the form of the gap does not show the relation")

@@ -194,6 +194,21 @@ FORGED = {
     "a variable called like the rounding": record(
         [var("Fl", "0", "1")], "Fl", "<=", "1", cert("hi_Fl", inside={"Fl": "1"})
     ),
+    # At x = 1, y = 0 the right side is -1. It rises from x = 0, where it would be 1 if y/y were.
+    "a rise from an excluded point where a divisor vanishes": record(
+        [var("x", "0", lo=True, uo=True), var("y", "0", "1 - 1")], "0", "<=", "(y - x)/(x + y)",
+        {"kind": "rise", "inside": {"x": "1", "y": "0"}, "variable": "x", "factor": "1",
+         "function": "(y - x)/(x + y)", "divisors": ["lo_x + lo_y"], "positive": cert("1"),
+         "start": {"function": "1", "relation": "<=", "proof": cert("1")},
+         "slope": {"function": "-2*y/(x+y)**2", "relation": "<=",
+                   "proof": cert("2*hi_y/(lo_x+lo_y)**2", ("lo_x+lo_y", "1"))}},
+    ),
+    # Negative for u in (-1, 0). Nothing shows that u, u + 1, ... are positive: no side has their logarithms.
+    "slacks of logarithms that the statement does not have": record(
+        [var("u", "-4", "5"), *(var(f"L{k}", log_of=f"u + {k}") for k in range(5))],
+        "0", "<=", "(u-1)**2*u*(u+1)*(u+2)*(u+3)",
+        cert("*".join(f"(lo_L{k} + hi_L{k})" for k in range(5)) + "*lo_u", inside={"u": "1"}),
+    ),
 }  # fmt: skip
 
 
