@@ -105,8 +105,9 @@ def _namesakes(part: Statement, where: Sequence[Variable]) -> dict[Variable, Var
 def _bounds(old: Variable, new: Variable, swap: Mapping[Variable, Variable]) -> list[Statement]:
     if old.integer_valued and not (new.integer_valued or (new.lower == new.upper and new.lower.is_integer)):
         raise ValueError(f"{new.name} must stay a whole number under a condition")
-    if old.argument is not None and new.argument is None:
-        link = "log_of" if old.exp_of is None else "exp_of"
+    link = "log_of" if old.exp_of is None else "exp_of"
+    own = new.log_of if old.exp_of is None else new.exp_of
+    if old.argument is not None and str(own) != str(old.argument):  # the same names, whose domains may be narrower
         raise ValueError(f"{new.name} must stay what it is under a condition: {link}={old.argument}")
     ends = substitute_domain(old, swap)
     found = []

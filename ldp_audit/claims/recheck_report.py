@@ -100,7 +100,8 @@ def _restricts(evidence: dict[str, Any]) -> None:
         after = recheck.declared(restricted)
         for name, old in recheck.declared(part).items():
             recheck.require(name in after, f"{name} is gone under the condition")
-            if after[name] not in (old, {**old, "exp_of": after[name].get("exp_of")}):
+            linked = {"exp_of": after[name].get("exp_of")} if recheck.link(old) is None else {}
+            if after[name] not in (old, {**old, **linked}):
                 kept = recheck.link(old) in (None, recheck.link(after[name]))
                 recheck.require(kept and _stays_whole(old, after[name], after), f"{name} is another kind of variable")
                 for bound in recheck.ends(old):

@@ -9,7 +9,7 @@ from sympy import Rational, oo
 
 from ldp_audit.claims import Claim, Condition, Paper, Reading, Verdict, at_most, equal, settle_claim
 from ldp_audit.claims.recheck_report import recheck_claims
-from ldp_audit.claims.settling import BadClaimError, says_nothing
+from ldp_audit.claims.settling import BadClaimError, says_nothing, settle
 from ldp_audit.mechanisms.variable import EPSILON, ROOT_T, T, Variable
 from ldp_audit.reports import document, wording
 from tests.together import together
@@ -158,3 +158,14 @@ def test_claims_are_made_one_at_a_time_and_fail_alone() -> None:
             claims.named(name)
     assert [claim.id for claim in claims[:1]] == ["G"]
     assert claims.only(["O", "G"]).ids == ("G", "O")
+
+
+def test_a_condition_changes_no_exponent() -> None:
+    """e**(x/2) <= 2 on [0, 1] says nothing about e**x <= 2."""
+    u = Variable("u", 0, 1)
+    t, other = (Variable("v", 0, 3, exp_of=exponent) for exponent in (u, u / 2))
+    with pytest.raises(BadClaimError, match="v must stay what it is under a condition: exp_of=u"):
+        settle_claim(claim([at_most(t * u, 2 * u)], condition=Condition("v is e**(u/2)", (other,))))
+    own, theirs = ([settle(at_most(one * u, 2 * u)).to_dict()] for one in (t, other))
+    complaints = _forged(lambda evidence: evidence.update(parts=own, condition=theirs, narrower=[]))
+    assert "v is another kind of variable" in complaints[0]
