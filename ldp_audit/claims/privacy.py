@@ -138,10 +138,11 @@ def _atoms_private(mine: SymbolicChannel, theirs: SymbolicChannel, t: Any) -> li
 def _pieces_private(mine: SymbolicChannel, theirs: SymbolicChannel, t: Any) -> list[Statement]:
     if not mine.pieces:
         return []
+    support = [one for one in mine.pieces if one.density != 0] or mine.pieces
     parts = []
     for side, first, second in (
-        ("begins", theirs.pieces[0].lower, mine.pieces[0].lower),
-        ("ends", mine.pieces[-1].upper, theirs.pieces[-1].upper),
+        ("begins", theirs.pieces[0].lower, support[0].lower),
+        ("ends", support[-1].upper, theirs.pieces[-1].upper),
     ):
         if not (first.is_infinite or second.is_infinite):
             parts.append(at_most(first, second, f"the support {side} no further out than the other input's"))

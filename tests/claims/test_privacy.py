@@ -286,3 +286,11 @@ def test_the_twin_of_a_logarithm_goes_with_the_twin_of_its_argument() -> None:
     p = (1 + logarithm) / 5
     for order in ((logarithm, inside), (inside, logarithm)):
         assert verdict(SymbolicChannel("c", order, {0: p, 1: 1 - p}), 1) is Verdict.REFUTED
+
+
+def test_a_piece_without_density_is_no_support() -> None:
+    v = Variable("v", -1, 1)
+    uniform = SymbolicChannel("v or not", v, pieces=[(v - 2, -1, 0), (-1, 1, Rational(1, 2)), (1, v + 2, 0)])
+    assert verdict(uniform, T) is Verdict.PROVED
+    shifted = SymbolicChannel("v shifts", v, pieces=[(-3, v - 1, 0), (v - 1, v + 1, Rational(1, 2)), (v + 1, 3, 0)])
+    assert verdict(shifted, T) is Verdict.REFUTED
