@@ -67,19 +67,6 @@ def test_its_cells_are_those_of_the_list(
             assert np.array_equal(one == -math.inf, other == -math.inf)
             reached = one > -math.inf
             assert one[reached] == pytest.approx(other[reached], rel=1e-12, abs=1e-11)
-    inner = closed.atoms_between(-0.05 * epsilon, 0.6 * epsilon)
-    if inner is not None:
-        chosen = (listed.losses > -0.05 * epsilon) & (listed.losses <= 0.6 * epsilon)
-        assert inner.losses == pytest.approx(listed.losses[chosen], rel=1e-14)
-        assert inner.logs == pytest.approx(listed.log_probabilities[chosen], rel=1e-12, abs=1e-11)
-        sums = [
-            np.logaddexp.reduce(listed.log_probabilities[part], initial=-math.inf) for part in _outside(listed, epsilon)
-        ]
-        assert [inner.log_below, inner.log_above] == pytest.approx(sums, rel=1e-12, abs=1e-11)
-
-
-def _outside(listed: DiscreteLoss, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
-    return listed.losses <= -0.05 * epsilon, listed.losses > 0.6 * epsilon
 
 
 def in_balls(n: int, epsilon0: float, epsilon: float, others: str) -> float:
