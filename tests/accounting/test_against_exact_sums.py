@@ -6,6 +6,7 @@ right to the share r of itself if delta(epsilon (1 - r)) is above the target del
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from flint import acb, arb, ctx, fmpq, fmpq_poly
 
 from ldp_audit.accounting import PrivacyLoss, compose, subsample
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
+from tests.together import together
 
 _DIGITS = 60
 Delta = Callable[[arb], arb]
@@ -75,8 +77,7 @@ def _responses(epsilon: float, times: int) -> Delta:
     return delta
 
 
-@pytest.mark.parametrize("times", [10**2, 10**4, 10**6])
-@pytest.mark.parametrize("delta", [1e-6, 1e-15, 1e-300])
+@together(("times", "delta"), itertools.product([10**2, 10**4, 10**6], [1e-6, 1e-15, 1e-300]))
 def test_many_randomised_responses_are_right_to_ten_digits(times, delta):
     """Catches a sum that loses digits, a tail cut too early, and a root stated on the wrong side."""
     with _digits(_DIGITS):
@@ -102,8 +103,14 @@ def _gaussian(mu: arb) -> Delta:
     return lambda level: above(level / mu - mu / 2) - level.exp() * above(level / mu + mu / 2)
 
 
-@pytest.mark.parametrize(("sigma", "times"), [(0.3, 3), (50.0, 10**3), (1e6, 10**9), (1e9, 1)])
-@pytest.mark.parametrize("delta", [0.3, 1e-6, 1e-300])
+@together(
+    ("sigma", "times", "delta"),
+    [
+        (sigma, times, delta)
+        for sigma, times in [(0.3, 3), (50.0, 10**3), (1e6, 10**9), (1e9, 1)]
+        for delta in [0.3, 1e-6, 1e-300]
+    ],
+)
 def test_gaussian_noises_are_right_to_ten_digits(sigma, times, delta):
     """Catches the cancellation between the two tails, which is complete for large sigma and for small delta."""
     with _digits(800):
@@ -151,6 +158,7 @@ def _arb(q: fmpq) -> arb:
     return arb(q.p) / arb(q.q)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("scale", "times"), [(1.0, 1), (2.0, 2), (0.5, 3), (10.0, 40), (1.0, 100)])
 @pytest.mark.parametrize("delta", [1e-3, 1e-9, 1e-30])
 def test_laplace_noises_lie_between_certified_bounds(scale, times, delta):
@@ -161,7 +169,7 @@ def test_laplace_noises_lie_between_certified_bounds(scale, times, delta):
             _encloses(compose([(Laplace(scale), times)]), truth, delta, 1e-4)
 
 
-@pytest.mark.parametrize("delta", [1e-3, 1e-9, 1e-30])
+@together("delta", [1e-3, 1e-9, 1e-30])
 def test_gaussian_noise_with_responses_lies_between_certified_bounds(delta):
     """Catches a mistake in a sum of losses of different kinds: the truth is a sum over the responses' counts."""
     epsilon, times, sigma = 0.3, 25, 1.5
