@@ -273,6 +273,7 @@ def test_a_width_that_is_none_is_named(width: object) -> None:
         compose([(Laplace(10.0), 10)], width=width)
 
 
+@pytest.mark.slow
 def test_a_bound_that_never_falls_is_infinite_and_no_traceback() -> None:
     few = compose([(subsample(Laplace(1e-200), rate=0.5), 1), (Gaussian(sigma=1.0), 1)])
     low, high = few.epsilon_bounds(1e-6)

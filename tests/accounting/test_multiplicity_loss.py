@@ -84,6 +84,7 @@ def test_the_bounds_enclose_the_most_that_any_mechanism_gives_away(seed: int) ->
             assert most_of_any_mechanism(law, k, gain) <= high + 1e-9
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("noise", [GaussianLoss(0.4), GaussianLoss(2.5), LaplaceLoss(0.3), LaplaceLoss(2.0)])
 @pytest.mark.parametrize(("n", "k"), [(3, 3), (50, 4)])
 def test_noise_on_the_number_of_copies_gives_away_no_more(noise: GaussianLoss | LaplaceLoss, n: int, k: int) -> None:
