@@ -62,9 +62,9 @@ def test_epsilons_reach_to_the_supremum_without_a_leap() -> None:
     [
         WorstNeighbourhood(1.0, 12),
         WorstNeighbourhood(1e-9, 600),
-        WorstNeighbourhood(4.0, 900),
+        pytest.param(WorstNeighbourhood(4.0, 900), marks=pytest.mark.slow),
         WorstNeighbourhood(0.5, 10**5),
-        WorstNeighbourhood(10.0, 10**6),
+        pytest.param(WorstNeighbourhood(10.0, 10**6), marks=pytest.mark.slow),
         WorstNeighbourhood(1.0, 10**8),
         WorstNeighbourhood(60.0, 5000),
         clones(1.0, 3000),
