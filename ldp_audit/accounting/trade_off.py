@@ -3,8 +3,8 @@
 A test that decides whether an output came from P or from Q has two errors: alpha, that it says P where it was Q, and
 beta, that it says Q where it was P. The least beta for each alpha is a convex, falling curve f. For finitely many
 losses its corners are, by Neyman and Pearson, the tests "P if the loss exceeds c" (`TradeOffCurve`). In general it is
-the dual of the profile (Dong, Roth, Su, "Gaussian Differential Privacy", JRSS B 2022, Proposition 6; Definitions 2 and
-3, and Proposition F.2 of the arXiv version for the symmetric curve): with t = e**epsilon over all real epsilon,
+the dual of the profile (Dong, Roth, Su, "Gaussian Differential Privacy", JRSS B 2022, Definition 2 and Proposition 6):
+with t = e**epsilon over all real epsilon,
 
     f(alpha) = sup over t of (1 - delta(t) - t alpha),      delta(t) = sup over alpha of (1 - f(alpha) - t alpha).
 
@@ -162,18 +162,6 @@ def _meetings(
     return np.concatenate([low, meeting]), np.concatenate([t, t[:-1] + step])
 
 
-class Errors(NamedTuple):
-    """The error rates of one test: false alarms (type I) and misses (type II)."""
-
-    false_alarm: float
-    miss: float
-
-    @property
-    def advantage(self) -> float:
-        """True-positive rate less false-positive rate."""
-        return 1 - self.false_alarm - self.miss
-
-
 @dataclass(frozen=True, eq=False)
 class TradeOffCurve:
     """A curve by its corners, between which it is straight.
@@ -199,25 +187,6 @@ class TradeOffCurve:
         # the first corners' rates may round to 0, where np.interp takes the last of them
         return np.where(rates == 0, self.betas[0], np.interp(rates, self.alphas, self.betas))[()]
 
-    def inverse(self) -> TradeOffCurve:
-        """The curve of the reversed pair: the errors change places."""
-        return TradeOffCurve(self.betas[::-1], self.alphas[::-1])
-
-    def symmetrised(self) -> TradeOffCurve:
-        """The largest convex curve below this one and below its inverse: the curve for neighbours in both orders."""
-        x = np.concatenate([self.alphas, self.betas])
-        y = np.concatenate([self.betas, self.alphas])
-        return TradeOffCurve(*_lower_hull(x, y))
-
-    def best(self) -> Errors:
-        """The test with the largest advantage."""
-        place = int(np.argmin(self.alphas + self.betas))
-        return Errors(float(self.alphas[place]), float(self.betas[place]))
-
-    def advantage(self) -> float:
-        """The largest true-positive rate less false-positive rate: delta(0)."""
-        return self.best().advantage
-
 
 def rates_of(alpha: ArrayLike) -> NDArray[np.float64]:
     """As floats. Raises ValueError unless all are in [0, 1]."""
@@ -225,23 +194,3 @@ def rates_of(alpha: ArrayLike) -> NDArray[np.float64]:
     if not np.all((rates >= 0) & (rates <= 1)):
         raise ValueError(f"alpha must lie in [0, 1], got {alpha!r}")
     return rates
-
-
-def _lower_hull(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The falling part of the lower convex hull of points in the unit square."""
-    kept: list[tuple[float, float]] = []
-    for point in sorted(zip(x.tolist(), y.tolist(), strict=True)):
-        if kept and point[1] >= kept[-1][1]:
-            continue
-        if kept and point[0] == kept[-1][0]:
-            kept.pop()
-        while len(kept) > 1 and _turns_up(kept[-2], kept[-1], point):
-            kept.pop()
-        kept.append(point)
-    found = np.array(kept)
-    return found[:, 0], found[:, 1]
-
-
-def _turns_up(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
-    """Whether b lies on or above the chord from a to c."""
-    return (b[0] - a[0]) * (c[1] - a[1]) <= (b[1] - a[1]) * (c[0] - a[0])

@@ -259,8 +259,6 @@ def _share_moved(log_delta: float, by: float) -> float:
 
 
 MOST_TIMES = 10**18
-_MOST_FOR_A_HINT = 1e14  # beyond, cumulants of doubles have lost their digits
-_MOST_STEPS, _MOST_ODDS, _STEP = 40, 30.0, 1e-6
 _NEAR_CERTAIN, _MOST_LISTED = -1e-3, 1000
 """ln of a delta from which on 1 - delta is computed from the list of losses, and the longest such list."""
 
@@ -310,31 +308,6 @@ class BinomialLoss(PairLoss):
         """See `PairLoss`; both bounds are the same."""
         value = self._log_delta(epsilon)
         return value, value
-
-    def epsilon_near(self, log_delta: float) -> float:
-        """See `PairLoss`: by the saddle-point approximation.
-
-        With the cumulant function K of the loss and its derivatives at s, ln delta is about K - s K' - ln(s (1 + s)) -
-        ln(2 pi K'')/2 at epsilon = K'. Newton's method solves for ln s.
-        """
-        (log_p, log_q), gap, times = self.log_probability(), self.high - self.low, float(self.times)
-        if times > _MOST_FOR_A_HINT or abs(log_p - log_q) > _MOST_ODDS:
-            return math.nan
-        s = math.sqrt(-2 * min(log_delta, -1.0) / times) / (gap * math.exp((log_p + log_q) / 2))
-        for _ in range(_MOST_STEPS):
-            odds = log_p - log_q + s * gap
-            if not (0 < s < math.inf and abs(odds) < _MOST_ODDS):
-                return math.nan
-            share = 1 / (1 + math.exp(-odds))
-            mean, spread = self.low + gap * share, times * share * (1 - share)  # K'' = spread gap**2 may underflow
-            cumulant = log_q + s * self.low - math.log1p(-share)
-            curve = math.log(s * gap) + math.log1p(s) + math.log(2 * math.pi * spread) / 2
-            excess = times * (cumulant - s * mean) - curve - log_delta
-            step = excess / (spread * (s * gap) ** 2 + 1 + s / (1 + s))
-            s *= math.exp(max(-1.0, min(1.0, step)))
-            if abs(step) < _STEP:
-                return times * mean
-        return math.nan
 
     @property
     def known(self) -> bool:

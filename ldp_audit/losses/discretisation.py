@@ -204,15 +204,7 @@ def discretised(
         above = float(np.logaddexp.reduce(loss.log_probabilities[kept:], initial=loss.log_infinite))
         found = replace(found, log_sum_error=found.log_sum_error + loss.error)
         return found.with_infinite(loss.log_infinite, min(0.0, above + loss.error), 0.0)
-    listed = loss.atoms_between(lowest, highest)
-    if listed is None:
-        return _of_cells(loss, spacing, theta, lowest, highest)
-    losses, logs = listed.losses, listed.logs
-    if listed.log_below > -math.inf:
-        losses, logs = np.insert(losses, 0, lowest), np.insert(logs, 0, listed.log_below)
-    found = _of_atoms(losses, logs, spacing, theta, 0.0)
-    below = math.exp(min(0.0, listed.log_below + theta * lowest - found.log_sum))
-    return found.with_infinite(-math.inf, listed.log_above, below)
+    return _of_cells(loss, spacing, theta, lowest, highest)
 
 
 def respaced(tilted: TiltedDistribution, spacing: float) -> TiltedDistribution:

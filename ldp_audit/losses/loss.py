@@ -54,19 +54,6 @@ class CellMasses(NamedTuple):
     missing: float
 
 
-class ListedPart(NamedTuple):
-    """The losses of a pair between two bounds, as a list.
-
-    losses, logs: ascending, nats, and ln of their probabilities under P, shape (m,); none are infinite.
-    log_below, log_above: ln of the probability at or below the lower bound, and above the upper bound.
-    """
-
-    losses: NDArray[np.float64]
-    logs: NDArray[np.float64]
-    log_below: float
-    log_above: float
-
-
 Divergence = tuple[float, bool]
 """Nats, and whether it is exact but for rounding; else an upper bound."""
 
@@ -131,10 +118,6 @@ class PairLoss(ABC):
 
     def atoms(self, most: int = 1000) -> DiscreteLoss | None:  # noqa: ARG002
         """All values of the loss with their probabilities; None for infinitely many, or more than `most`."""
-        return None
-
-    def atoms_between(self, lowest: float, highest: float) -> ListedPart | None:  # noqa: ARG002
-        """The losses between two bounds, nats, where they are few enough to list; else None."""
         return None
 
     @property

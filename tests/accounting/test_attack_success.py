@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from itertools import pairwise
 
@@ -18,6 +19,7 @@ from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, Piecewise, RandomizedResponse
 from tests.accounting.random_atoms import losses
+from tests.together import together
 
 RATES = (1e-300, 1e-30, 1e-17, 1e-12, 1e-3, 0.1, 0.5, 0.9, 0.99, 1 - 1e-9)
 
@@ -45,8 +47,7 @@ def test_gaussian_noise_at_any_false_alarm_rate(mu: float, alpha: float) -> None
     assert found.upper - found.lower <= 5e-12 * exact + 1e-322
 
 
-@pytest.mark.parametrize("alpha", [1e-300, 1e-30, 1e-12, 1e-3, 0.5, 0.99])
-@pytest.mark.parametrize("mu", [1e-9, 0.1, 1.0, 8.0])
+@together(("alpha", "mu"), itertools.product([1e-300, 1e-30, 1e-12, 1e-3, 0.5, 0.99], [1e-9, 0.1, 1.0, 8.0]))
 def test_the_profile_alone_tells_as_much_as_the_closed_form(mu: float, alpha: float) -> None:
     exact = gaussian_rate(mu, alpha)
     low, high = bounds_of_profile(GaussianLoss(mu), alpha)
@@ -54,8 +55,7 @@ def test_the_profile_alone_tells_as_much_as_the_closed_form(mu: float, alpha: fl
     assert high - low <= 2e-9 * exact
 
 
-@pytest.mark.parametrize("alpha", RATES)
-@pytest.mark.parametrize("epsilon", [1e-6, 1.0, 30.0])
+@together(("alpha", "epsilon"), itertools.product(RATES, [1e-6, 1.0, 30.0]))
 def test_laplace_noise_at_any_false_alarm_rate(epsilon: float, alpha: float) -> None:
     exact = laplace_rate(epsilon, alpha)
     found = detection(PrivacyLoss((LaplaceLoss(epsilon),)), alpha)
@@ -87,7 +87,7 @@ def test_finitely_many_losses_against_every_test_that_a_corner_is(loss: PrivacyL
         exact = max(exact, found)
     ends = detection(loss, alpha)
     assert ends.lower <= exact * (1 + 1e-12)
-    assert exact * (1 - 1e-12) <= ends.upper <= exact * (1 + 1e-9)
+    assert exact * (1 - 1e-12) <= ends.upper <= exact * (1 + 1e-9) + 1e-322
 
 
 def test_no_false_alarm_leaves_what_is_shown_outright() -> None:
@@ -97,15 +97,15 @@ def test_no_false_alarm_leaves_what_is_shown_outright() -> None:
     assert precision(privacy_loss(Gaussian(1.0)), 0.01, 0.0) == 0.01
 
 
-@pytest.mark.parametrize("alpha", [1e-200, 1e-9, 0.01, 0.7])
-def test_compositions_lie_between_the_bounds_and_agree_with_the_curve(alpha: float) -> None:
+def test_compositions_lie_between_the_bounds_and_agree_with_the_curve() -> None:
     loss = compose([(Laplace(3.0), 20)])
-    found = detection(loss, alpha)
-    assert 0 < found.lower <= found.upper <= found.lower * (1 + 1e-4)
-    if alpha > 1e-3:
-        curve = loss.trade_off(alpha)
-        assert found.lower <= 1 - float(curve.lower) + 1e-15
-        assert 1 - float(curve.upper) <= found.upper + 1e-15
+    for alpha in (1e-200, 1e-9, 0.01, 0.7):
+        found = detection(loss, alpha)
+        assert 0 < found.lower <= found.upper <= found.lower * (1 + 1e-4)
+        if alpha > 1e-3:
+            curve = loss.trade_off(alpha)
+            assert found.lower <= 1 - float(curve.lower) + 1e-15
+            assert 1 - float(curve.upper) <= found.upper + 1e-15
 
 
 def test_bounds_that_are_apart_stay_on_their_sides() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.mechanisms import ExponentialSelection, Gaussian, RandomizedResponse, SubsampleRelease, TwoPoint
+from tests.together import together
 
 DELTAS = (0.0, 1e-300, 1e-9, 1e-3, 0.5)
 
@@ -231,7 +233,7 @@ class Nothing:
     """No mechanism."""
 
 
-@pytest.mark.parametrize(
+@together(
     ("change", "message"),
     [
         ({"epsilon": -1.0}, "epsilon must be a number >= 0, got -1.0"),
@@ -273,7 +275,7 @@ def search(**changes: object) -> Calibrated:
     return calibrate(RandomizedResponse, **{"epsilon": 1.0, "low": 0.1, "high": 2.0, **changes})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@together(
     ("ask", "message"),
     [
         (lambda: calibrate_local_epsilon(0, 1.0), r"times must be a whole number in 1 .. 10\*\*18, got 0"),
@@ -341,7 +343,7 @@ def test_a_budget_without_end_is_met_by_any_noise() -> None:
     assert calibrate_gaussian(1.0, 1, math.inf, 0.1).met_everywhere
 
 
-@pytest.mark.parametrize("delta", [1e-13, 1e-6, 0.1])
+@together("delta", [1e-13, 1e-6, 0.1])
 def test_monotone_spending_is_not_remarked_upon(delta: float) -> None:
     """From an end of the range so far off that the values' distances from it are the same float."""
     found = calibrate_gaussian(1.0, 1, 1.0, delta)
@@ -376,8 +378,7 @@ def _narrowed(
     return steps, looks
 
 
-@pytest.mark.parametrize("name", FALLING)
-@pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-12])
+@together(("name", "tolerance"), itertools.product(FALLING, [1e-3, 1e-6, 1e-12]))
 def test_a_crossing_is_closed_in_from_both_sides(name: str, tolerance: float) -> None:
     height, low, high = FALLING[name]
     steps, _ = _narrowed(height, low, high, tolerance)
@@ -386,7 +387,7 @@ def test_a_crossing_is_closed_in_from_both_sides(name: str, tolerance: float) ->
     assert abs(steps.unsafe - steps.safe) <= tolerance * min(abs(steps.safe), abs(steps.unsafe)) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("name", "most"), [("straight in ln value", 3), ("bent", 12), ("steps", 60), ("a step", 60)])
+@together(("name", "most"), [("straight in ln value", 3), ("bent", 12), ("steps", 60), ("a step", 60)])
 def test_smooth_functions_take_few_looks_and_others_no_more_than_some_halvings(name: str, most: int) -> None:
     height, low, high = FALLING[name]
     assert _narrowed(height, low, high, 1e-6)[1] <= most

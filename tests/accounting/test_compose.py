@@ -29,6 +29,7 @@ from ldp_audit.mechanisms import (
     SubsampleRelease,
     TwoPoint,
 )
+from tests.together import together
 
 CHANNELS = st.lists(st.lists(st.integers(1, 9), min_size=3, max_size=3), min_size=2, max_size=2).map(
     lambda rows: [[Fraction(w, sum(row)) for w in row] for row in rows]
@@ -178,13 +179,13 @@ def test_other_numbers_of_directions_are_refused():
         compose([(three, 1), (two_directions(1, 10), 1)])
 
 
-@pytest.mark.parametrize("times", [-1, 1.5, True, math.nan, "3", None, 2.0])
+@together("times", [-1, 1.5, True, math.nan, "3", None, 2.0])
 def test_times_that_are_no_whole_numbers_are_refused(times):
     with pytest.raises(ValueError, match="times must be a whole number >= 0"):
         compose([(TwoPoint(1.0), times)])
 
 
-@pytest.mark.parametrize("items", [[TwoPoint(1.0)], [(TwoPoint(1.0),)], [(TwoPoint(1.0), 1, 2)], [("what", 1)]])
+@together("items", [[TwoPoint(1.0)], [(TwoPoint(1.0),)], [(TwoPoint(1.0), 1, 2)], [("what", 1)]])
 def test_other_items_are_refused(items):
     with pytest.raises(ValueError, match=r"items must be pairs|mechanism must have"):
         compose(items)
@@ -266,12 +267,13 @@ def test_a_wider_interval_holds_the_truth_and_the_narrower_one() -> None:
     assert 1e-6 < ends[2][1] - ends[2][0] <= 0.1
 
 
-@pytest.mark.parametrize("width", [0.0, -1.0, math.nan, math.inf, True, "1"])
+@together("width", [0.0, -1.0, math.nan, math.inf, True, "1"])
 def test_a_width_that_is_none_is_named(width: object) -> None:
     with pytest.raises(ValueError, match="width must be > 0 and finite"):
         compose([(Laplace(10.0), 10)], width=width)
 
 
+@pytest.mark.slow
 def test_a_bound_that_never_falls_is_infinite_and_no_traceback() -> None:
     few = compose([(subsample(Laplace(1e-200), rate=0.5), 1), (Gaussian(sigma=1.0), 1)])
     low, high = few.epsilon_bounds(1e-6)
@@ -279,6 +281,7 @@ def test_a_bound_that_never_falls_is_infinite_and_no_traceback() -> None:
     assert high == math.inf
 
 
+@pytest.mark.slow
 def test_a_loss_of_1e200_nats_beside_noise_has_an_upper_bound_all_the_same() -> None:
     """No grid holds both; one tilt does. Would catch a sum without a bound."""
     low, high = compose([(Laplace(1e-200), 1), (Gaussian(sigma=1.0), 1)]).epsilon_bounds(1e-6)

@@ -22,6 +22,7 @@ from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhoo
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, BinomialLoss, merged
 from ldp_audit.mechanisms import Laplace, RandomizedResponse
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
+from tests.together import together
 
 REPORT = RandomizedResponse(1.0)
 
@@ -71,7 +72,7 @@ def test_an_epsilon_just_below_the_supremum_has_a_delta_that_is_small_enough():
         assert spent.log_delta_bounds(spent.epsilon(log_delta=-100.0))[1] <= -100
 
 
-@pytest.mark.parametrize(
+@together(
     "wrong",
     [
         lambda loss: loss.epsilon("x"),
@@ -166,7 +167,7 @@ def test_exact_and_float_tests_of_one_channel_meet():
     assert loss.delta(0.0) == pytest.approx(1 / 6, rel=1e-12)
 
 
-@pytest.mark.parametrize(("epsilon0", "n", "epsilon"), [(0.01, 600, 0.008), (1.0, 600, 0.7), (0.1, 600, 0.09)])
+@together(("epsilon0", "n", "epsilon"), [(0.01, 600, 0.008), (1.0, 600, 0.7), (0.1, 600, 0.09)])
 def test_a_worst_neighbourhood_encloses_its_delta_far_out(epsilon0, n, epsilon):
     law = WorstNeighbourhood(epsilon0, n)
     low, high = law.log_delta_bounds(epsilon)
@@ -242,7 +243,7 @@ def test_one_report_of_a_pure_epsilon_alone_is_bounded():
     assert loss.epsilon_bounds(0.0) == (0.0, 1.5)
 
 
-@pytest.mark.parametrize(
+@together(
     "call",
     [
         lambda: response_renyi(1.0, 2.0, "x"),

@@ -27,6 +27,7 @@ from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, RandomizedResponse, SubsampleRelease
 from tests.accounting.random_atoms import finite_losses, losses
+from tests.together import together
 
 RESPONSE = privacy_loss(RandomizedResponse(math.log(3)))
 NFDP = privacy_loss(SubsampleRelease(2880, 2880, replacement=True))
@@ -76,7 +77,7 @@ def test_how_often_a_loss_exceeds_an_epsilon(loss: PrivacyLoss, epsilon: float) 
     assert found.upper >= loss.delta(epsilon) - 1e-12
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0, 6.0])
+@together("epsilon", [0.0, 0.5, 2.0, 6.0])
 def test_the_slope_of_the_profile_brackets_the_gaussian_tail(epsilon: float) -> None:
     exact = 0.5 * math.erfc((epsilon - 0.5) / math.sqrt(2))
     found = loss_exceeds(PrivacyLoss((GaussianLoss(1.0),)), epsilon)
@@ -198,7 +199,7 @@ def test_the_summary_is_json_and_repeats(loss: PrivacyLoss) -> None:
     assert json.loads(text)["guesses"][2]["prior"] == 0.5
 
 
-@pytest.mark.parametrize(
+@together(
     ("call", "message"),
     [
         (lambda: explain(RESPONSE, delta=1.5), r"delta must lie in \[0, 1\], got 1.5"),

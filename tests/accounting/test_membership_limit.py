@@ -25,6 +25,7 @@ from ldp_audit.accounting.membership_limit import (
 from ldp_audit.accounting.membership_simulation import SETTINGS, simulate
 from ldp_audit.accounting.shuffling.anonymous_counts import anonymous_count, exact_advantage, exact_laws
 from tests.frequency import FALSE_ALARM, assert_frequency
+from tests.together import together
 
 LN3 = math.log(3)
 UPPER, LOWER = Fraction(3, 4), Fraction(1, 4)
@@ -36,9 +37,7 @@ def enumerated(n: int, m: int) -> Fraction:
     return exact_advantage(*(product_law([law] * m) for law in laws))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("mu", "epsilon"), [(0.1, 0.3), (0.26805, 1), (1, 0), (3, 10), (30, 400), (5, 0.1), (0.01, 0.2), (1e-16, 0)]
-)
+@together(("mu", "epsilon"), [(0.1, 0.3), (0.26805, 1), (1, 0), (3, 10), (30, 400), (5, 0.1), (0.01, 0.2), (1e-16, 0)])
 def test_two_normal_distributions_are_the_gaussian_mechanism(mu: float, epsilon: float) -> None:
     loss = NormalLoss((mu * mu / 2, mu * mu / 2), (mu * mu, mu * mu), (0.0, 0.0), math.inf)
     assert loss.delta(epsilon) == pytest.approx(gdp_to_delta(mu, epsilon).value, rel=1e-12)
@@ -73,7 +72,7 @@ def test_the_shift_behind_one_and_a_hundred_thousandth() -> None:
     assert gdp_within(1e308, 0.5).value == pytest.approx(math.sqrt(2) * 1e154, rel=1e-9)  # mu**2 / 2 = epsilon
 
 
-@pytest.mark.parametrize(
+@together(
     ("n", "epsilon", "others", "alone", "together"),
     [
         (100, 1, "one end", 0.408, 688.9),
@@ -94,7 +93,7 @@ def test_central_epsilons_that_were_computed_apart(
     assert compose(laws, 10**5).epsilon(1e-5) == pytest.approx(together, rel=0.005)
 
 
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 5), (2, 1), (2, 4), (3, 5), (5, 4)])
+@together(("n", "m"), [(1, 1), (1, 5), (2, 1), (2, 4), (3, 5), (5, 4)])
 def test_the_bounds_hold_where_everything_can_be_enumerated(n: int, m: int) -> None:
     found = advantage(anonymous_count(n, LN3), m)
     exact = float(enumerated(n, m))
@@ -133,8 +132,10 @@ def test_break_even_of_the_inventory() -> None:
     assert break_even_clients(10, 1, 10**5, 1, 1e-5) == pytest.approx(3.065e10, rel=1e-3)
 
 
-@pytest.mark.parametrize("others", ["one end", "center"])
-@pytest.mark.parametrize(("target", "within"), [(0.3, 0.25), (0.1, 0.08)])
+@together(
+    ("others", "target", "within"),
+    [(others, target, within) for others in ["one end", "center"] for target, within in [(0.3, 0.25), (0.1, 0.08)]],
+)
 def test_break_even_of_one_count_is_near_the_exact_one(others, target: float, within: float) -> None:
     """The exact least n whose delta at the target is 1e-4, found without the limit; nearer as n grows."""
     few, many = 1, 2
@@ -200,7 +201,7 @@ def test_the_simulation_has_the_enumerated_distribution(n: int, m: int) -> None:
         assert_frequency(run.hits, run.trials, float(sum(first[outcome] for outcome in yes)) + 0.03)
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda one: one.data)
+@together("setting", SETTINGS)
 def test_theory_and_simulation_agree_at_the_paper_s_sizes(setting) -> None:
     """30 weights, intervals at 1 - 1e-6, widened by 0.02 for the limit's own error."""
     for others in ("one end", "center"):
@@ -231,7 +232,7 @@ def test_an_infinite_loss_decides() -> None:
     assert run.advantage == 1
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         ({"d": 0}, "d must be a whole number >= 1, got 0"),
@@ -247,7 +248,7 @@ def test_bad_input_is_named(arguments: dict, message: str) -> None:
         simulate(**{**given, **arguments})
 
 
-@pytest.mark.parametrize(
+@together(
     ("ask", "message"),
     [
         (lambda: limit_advantage(-1), "mu must be a number >= 0, got -1"),
@@ -276,7 +277,7 @@ def test_the_assumed_networks_have_the_sizes_that_are_known_for_them() -> None:
     assert sizes[2] == [30730, 1186378]
 
 
-@pytest.mark.parametrize("m", [2, 3, 5])
+@together("m", [2, 3, 5])
 def test_the_bounds_hold_where_the_loss_takes_one_finite_value(m: int) -> None:
     """Catches the sign of a constant loss taken for a coin's: one client that is there or absent."""
     laws = anonymous_count(1, 1.0, against="absent")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from itertools import pairwise, product
 from typing import Any
@@ -18,6 +19,7 @@ from ldp_audit.losses.discrete_loss import BinomialLoss, symmetric_loss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
+from tests.together import together
 
 
 def random_law(rng: np.random.Generator) -> PairLoss:
@@ -82,6 +84,7 @@ def test_the_bounds_enclose_the_most_that_any_mechanism_gives_away(seed: int) ->
             assert most_of_any_mechanism(law, k, gain) <= high + 1e-9
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("noise", [GaussianLoss(0.4), GaussianLoss(2.5), LaplaceLoss(0.3), LaplaceLoss(2.0)])
 @pytest.mark.parametrize(("n", "k"), [(3, 3), (50, 4)])
 def test_noise_on_the_number_of_copies_gives_away_no_more(noise: GaussianLoss | LaplaceLoss, n: int, k: int) -> None:
@@ -97,12 +100,13 @@ def test_noise_on_the_number_of_copies_gives_away_no_more(noise: GaussianLoss | 
 
         points = sorted({j * step for j in range(k + 1)} | {-12.0, 12.0 + k * step})
         for i, law in enumerate(directions):
-            pieces = (quad(lambda x, i=i: gains(x)[i], a, b, epsabs=1e-13, limit=400)[0] for a, b in pairwise(points))
+            pieces = (quad(lambda x, i=i: gains(x)[i], a, b, epsabs=1e-8, limit=400)[0] for a, b in pairwise(points))
             assert sum(pieces) <= math.exp(law.log_delta_bounds(level)[1]) + 1e-5  # where the noise was cut off
 
 
-@pytest.mark.parametrize("adjacency", ["add/remove", "replace"])
-@pytest.mark.parametrize("base", [LaplaceLoss(1.0), BinomialLoss(1.0, -1.0, 1)])
+@together(
+    ("adjacency", "base"), itertools.product(["add/remove", "replace"], [LaplaceLoss(1.0), BinomialLoss(1.0, -1.0, 1)])
+)
 def test_the_supremum_is_that_of_a_pure_mechanism_drawn_again_and_again(base: PairLoss, adjacency: Any) -> None:
     """k ln(1 + (t - 1)/n): each draw by itself."""
     loss = subsample(PrivacyLoss((base,)), kind="with", n=10, k=20, adjacency=adjacency)
@@ -110,10 +114,14 @@ def test_the_supremum_is_that_of_a_pure_mechanism_drawn_again_and_again(base: Pa
     assert loss.epsilon(0.0) == pytest.approx(bound, rel=1e-9) if isinstance(base, BinomialLoss) else bound
 
 
-@pytest.mark.parametrize(
-    "mechanism", [Gaussian(2.0, replaced=1.0), Laplace(1.0, replaced=1.0), RandomizedResponse(1.0, k=3)]
+@together(
+    ("mechanism", "n", "k"),
+    [
+        (mechanism, n, k)
+        for mechanism in [Gaussian(2.0, replaced=1.0), Laplace(1.0, replaced=1.0), RandomizedResponse(1.0, k=3)]
+        for n, k in [(10**4, 10), (100, 100), (2, 1000), (3, 10**9), (10**12, 10**12), (1, 5)]
+    ],
 )
-@pytest.mark.parametrize(("n", "k"), [(10**4, 10), (100, 100), (2, 1000), (3, 10**9), (10**12, 10**12), (1, 5)])
 def test_bounds_are_in_order_however_many_the_draws(mechanism: Any, n: int, k: int) -> None:
     """Between those of one draw and of k; near each other where a record is hardly ever drawn twice."""
     loss = subsample(mechanism, kind="with", n=n, k=k, adjacency="replace")

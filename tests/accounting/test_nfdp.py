@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Any
@@ -21,6 +22,7 @@ from tests.accounting.sampled_experiments import (
     with_replacement,
     without_replacement,
 )
+from tests.together import together
 
 SIZES = [
     (n, k, replacement) for n in range(1, 7) for k in range(5) for replacement in (False, True) if replacement or k <= n
@@ -41,7 +43,7 @@ def assert_profile(law: Any, first: Law, second: Law) -> None:
         assert math.exp(low) == pytest.approx(float(hockey_stick(first, second, t)), rel=1e-12, abs=1e-15)
 
 
-@pytest.mark.parametrize(("n", "k", "replacement"), SIZES)
+@together(("n", "k", "replacement"), SIZES)
 def test_the_loss_is_that_of_all_samples(n: int, k: int, replacement: bool) -> None:
     data = tuple(range(n))
     both = {"replacement": replacement}
@@ -59,7 +61,7 @@ def test_the_loss_is_that_of_all_samples(n: int, k: int, replacement: bool) -> N
                 assert_profile(remove, fewer, own)
 
 
-@pytest.mark.parametrize(("n", "k", "replacement"), [(n, k, r) for n, k, r in SIZES if n < 6])
+@together(("n", "k", "replacement"), [(n, k, r) for n, k, r in SIZES if n < 6])
 def test_a_record_more_never_tells_more_than_a_record_less(n: int, k: int, replacement: bool) -> None:
     data = tuple(range(n))
     own, more = (released(records, k, replacement=replacement) for records in (data, (*data, n)))
@@ -92,8 +94,7 @@ def test_it_is_the_mechanisms_profile_and_that_of_sampling_what_shows_everything
     assert privacy_loss(mechanism).delta(level) == pytest.approx(float(mechanism.delta(level)), rel=1e-12)
 
 
-@pytest.mark.parametrize("adjacency", ["add/remove", "replace"])
-@pytest.mark.parametrize("replacement", [False, True])
+@together(("adjacency", "replacement"), itertools.product(["add/remove", "replace"], [False, True]))
 def test_the_ends(replacement: bool, adjacency: Any) -> None:
     def delta(n: int, k: int) -> float:
         return nfdp(n, k, replacement=replacement, adjacency=adjacency).delta(2.0)
@@ -135,7 +136,7 @@ def test_two_rounds_against_all_pairs_of_samples() -> None:
         assert_profile(nfdp(n, k).directions[0], first, second)
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "words"),
     [
         ({"n": 0, "k": 0}, "n must"),

@@ -18,6 +18,7 @@ from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import LossWithInfinity, PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Hybrid, Laplace, Piecewise, RandomizedResponse
+from tests.together import together
 
 LAWS = st.one_of(
     st.builds(BinomialLoss, st.floats(1e-6, 5), st.floats(-5, -1e-6), st.integers(1, 10**7)),
@@ -105,7 +106,7 @@ class Hinted(LaplaceLoss):
         return 0.9 if log_delta > -1 else 1e-6
 
 
-@pytest.mark.parametrize("delta", [0.38, 0.2, 1e-3, 1e-9])
+@together("delta", [0.38, 0.2, 1e-3, 1e-9])
 def test_a_wrong_hint_costs_time_only(delta):
     assert PrivacyLoss((Hinted(1.0),)).epsilon(delta) == pytest.approx(
         privacy_loss(Laplace(1.0)).epsilon(delta), rel=1e-11
@@ -136,7 +137,7 @@ def test_a_delta_too_small_for_a_float_is_no_zero():
     assert loss.epsilon(log_delta=-1e6) == pytest.approx(math.sqrt(2e6) + 0.5, rel=0.01)
 
 
-@pytest.mark.parametrize("epsilon", [math.nan, -0.1, "1", None, 1j])
+@together("epsilon", [math.nan, -0.1, "1", None, 1j])
 def test_epsilons_that_are_none_are_refused(epsilon):
     loss = privacy_loss(RandomizedResponse(1.0))
     for ask in (loss.delta, loss.delta_bounds, loss.log_delta_bounds):
@@ -144,13 +145,13 @@ def test_epsilons_that_are_none_are_refused(epsilon):
             ask(epsilon)
 
 
-@pytest.mark.parametrize("delta", [math.nan, -1e-9, 1.5])
+@together("delta", [math.nan, -1e-9, 1.5])
 def test_deltas_that_are_none_are_refused(delta):
     with pytest.raises(ValueError, match="delta must lie in"):
         privacy_loss(RandomizedResponse(1.0)).epsilon(delta)
 
 
-@pytest.mark.parametrize("asked", [{}, {"delta": 0.1, "log_delta": -1.0}, {"log_delta": 0.1}, {"log_delta": math.nan}])
+@together("asked", [{}, {"delta": 0.1, "log_delta": -1.0}, {"log_delta": 0.1}, {"log_delta": math.nan}])
 def test_one_delta_is_asked_for(asked):
     with pytest.raises(ValueError, match="delta"):
         privacy_loss(RandomizedResponse(1.0)).epsilon(**asked)

@@ -37,6 +37,7 @@ from ldp_audit.mechanisms.catalogue import ENTRIES
 from ldp_audit.mechanisms.coordinate_sampling import CoordinateSampling
 from ldp_audit.mechanisms.layer_range import ClientRange
 from ldp_audit.mechanisms.mechanism import Losses, Mechanism
+from tests.together import together
 
 OTHERS = [
     RandomizedResponse(0.0),
@@ -91,7 +92,7 @@ def levels(mechanism: Any) -> np.ndarray:
     return np.append(inner, [top, 1.01 * top]) if math.isfinite(top) else inner
 
 
-@pytest.mark.parametrize("mechanism", ALL, ids=repr)
+@together("mechanism", ALL)
 def test_delta_is_the_mechanisms_own_at_every_epsilon(mechanism):
     """Would catch a wrong atom, a lost infinite loss, and a pair that does not dominate."""
     loss = privacy_loss(mechanism)
@@ -104,12 +105,12 @@ def test_delta_is_the_mechanisms_own_at_every_epsilon(mechanism):
             assert high >= wanted
 
 
-@pytest.mark.parametrize("mechanism", ALL, ids=repr)
+@together("mechanism", ALL)
 def test_epsilon_at_delta_zero_is_the_exact_epsilon(mechanism):
     assert privacy_loss(mechanism).epsilon(0.0) == pytest.approx(mechanism.exact_epsilon(), rel=1e-14)
 
 
-@pytest.mark.parametrize("mechanism", ALL, ids=repr)
+@together("mechanism", ALL)
 def test_neighbours_come_in_both_orders_so_each_loss_is_its_own_reverse(mechanism):
     """delta(-e) = 1 - e**-e + e**-e delta(e): would catch a loss that is right above 0 alone."""
     (law,) = privacy_loss(mechanism).directions
@@ -149,7 +150,7 @@ def test_an_infinite_loss_of_some_probability_is_composed():
     assert twice.delta_bounds(5.0) == pytest.approx((0.51, 0.51))
 
 
-@pytest.mark.parametrize(
+@together(
     ("mechanism", "kind"),
     [
         (RandomizedResponse(1.0), BinomialLoss),
@@ -268,7 +269,7 @@ def test_a_loss_is_its_own_loss():
     assert privacy_loss(loss.directions[0]) == PrivacyLoss(loss.directions)
 
 
-@pytest.mark.parametrize("thing", [None, 1.0, "RandomizedResponse(1)", object()])
+@together("thing", [None, 1.0, "RandomizedResponse(1)", object()])
 def test_what_is_no_mechanism_is_refused(thing):
     with pytest.raises(ValueError, match="mechanism must have delta and exact_epsilon"):
         privacy_loss(thing)

@@ -18,6 +18,7 @@ from ldp_audit.losses.hulls import HullLoss, atoms_of_hull, hull
 from ldp_audit.losses.noise_losses import LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 from tests.accounting.random_atoms import losses
+from tests.together import together
 
 POINTS = st.lists(st.tuples(st.floats(0, 20), st.floats(0, 1)), min_size=1, max_size=6)
 
@@ -137,7 +138,7 @@ def test_a_point_that_says_nothing_new_changes_nothing() -> None:
     assert one(asked) == pytest.approx(two(asked), rel=1e-13)
 
 
-@pytest.mark.parametrize(
+@together(
     ("points", "message"),
     [
         ([], "points must hold one"),

@@ -27,6 +27,7 @@ from ldp_audit.mechanisms import (
     RandomizedResponse,
     TwoPoint,
 )
+from tests.together import together
 
 DELTA = 1e-5
 ONE_WEIGHT = [
@@ -39,14 +40,14 @@ ONE_WEIGHT = [
 ]
 
 
-@pytest.mark.parametrize(("n", "epsilon", "others", "central"), ONE_WEIGHT)
+@together(("n", "epsilon", "others", "central"), ONE_WEIGHT)
 def test_one_weight_at_the_paper_s_sizes(n: int, epsilon: float, others: Any, central: float) -> None:
     loss = shuffle(TwoPoint(epsilon), n, others=others)
     assert loss.exact
     assert loss.epsilon(DELTA) == pytest.approx(central, rel=2e-4)
 
 
-@pytest.mark.parametrize(("n", "epsilon"), [(100, 1.0), (200, 4.0), (500, 10.0)])
+@together(("n", "epsilon"), [(100, 1.0), (200, 4.0), (500, 10.0)])
 def test_the_worst_neighbourhood_has_all_others_at_one_end_there(n: int, epsilon: float) -> None:
     """Found by the maximum over every split of the others, which is proved to contain the worst."""
     low, high = shuffle(TwoPoint(epsilon), n).epsilon_bounds(DELTA)
@@ -239,7 +240,7 @@ def test_the_pure_epsilon_stays_whatever_the_crowd() -> None:
         assert shuffle(TwoPoint(1.0), n).epsilon(0.0) == 1.0
 
 
-@pytest.mark.parametrize("n", [1, 2, 200])
+@together("n", [1, 2, 200])
 def test_extreme_epsilons(n: int) -> None:
     assert shuffle(RandomizedResponse(0.0), n).delta(0.0) == 0
     assert shuffle(RandomizedResponse(1e-9), n).delta(0.0) <= 5.1e-10
@@ -277,8 +278,12 @@ def test_what_is_no_local_randomizer_is_refused() -> None:
         shuffle(TwoPoint(1.0), 10, others="friends")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("epsilon", [80.0, 349.0, 351.0, 700.0])
-@pytest.mark.parametrize("mechanism", [TwoPoint, Piecewise, lambda epsilon: RandomizedResponse(epsilon, 5)])
+@together(
+    ("epsilon", "mechanism"),
+    itertools.product(
+        [80.0, 349.0, 351.0, 700.0], [TwoPoint, Piecewise, lambda epsilon: RandomizedResponse(epsilon, 5)]
+    ),
+)
 def test_huge_epsilons_have_a_loss_that_composes(mechanism: Callable[[float], Any], epsilon: float) -> None:
     """Probabilities whose squares underflow, and complements lost to rounding."""
     loss = shuffle(mechanism(epsilon), 6)

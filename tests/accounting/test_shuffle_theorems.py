@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -18,6 +19,7 @@ from ldp_audit.accounting.shuffle import (
     shuffle,
 )
 from ldp_audit.mechanisms import DuchiVector, Laplace, Piecewise, RandomizedResponse, TwoPoint
+from tests.together import together
 
 
 def test_the_numbers_of_the_2021_bound() -> None:
@@ -29,8 +31,7 @@ def test_the_2019_bound_is_its_formula() -> None:
     assert erlingsson_2019(0.3, 10**4, 1e-6) == pytest.approx(3.6 * math.sqrt(math.log(10**6)) / 100, rel=1e-12)
 
 
-@pytest.mark.parametrize("epsilon0", [0.2, 1.0, 2.5])
-@pytest.mark.parametrize("n", [1000, 10**4])
+@together(("epsilon0", "n"), itertools.product([0.2, 1.0, 2.5], [1000, 10**4]))
 def test_the_blanket_s_root_has_the_delta_that_was_asked_for(epsilon0: float, n: int) -> None:
     share, delta = 2 / (math.exp(epsilon0) + 1), 1e-6
     epsilon = balle_2019(epsilon0, n, delta, blanket=share)
@@ -74,7 +75,7 @@ def test_each_condition_is_named() -> None:
         balle_2019(4.0, 200, 1e-5)
 
 
-@pytest.mark.parametrize(
+@together(
     "bad",
     [
         *({"epsilon0": value} for value in (0.0, math.inf, 701, True, "1")),

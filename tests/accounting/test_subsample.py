@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -35,6 +36,7 @@ from tests.accounting.sampled_experiments import (
     with_replacement,
     without_replacement,
 )
+from tests.together import together
 
 T = Fraction(3)
 EPSILON = math.log(3)
@@ -83,8 +85,9 @@ def replaced(n: int) -> Iterator[tuple[Data, Data]]:
         yield data, (1 - data[0], *data[1:])
 
 
-@pytest.mark.parametrize("name", ["presence", "total"])
-@pytest.mark.parametrize("rate", [Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)])
+@together(
+    ("name", "rate"), itertools.product(["presence", "total"], [Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)])
+)
 def test_no_data_exceed_the_poisson_loss_in_either_direction(name: str, rate: Fraction) -> None:
     channel, mechanism = CHANNELS[name]
     remove, add = subsample(mechanism, rate=float(rate)).directions
@@ -95,8 +98,9 @@ def test_no_data_exceed_the_poisson_loss_in_either_direction(name: str, rate: Fr
             assert_dominates(add, second, first, LEVELS + BELOW_ONE)
 
 
-@pytest.mark.parametrize("rate", [Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)])
-@pytest.mark.parametrize("name", ["presence", "total"])
+@together(
+    ("rate", "name"), itertools.product([Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)], ["presence", "total"])
+)
 def test_the_poisson_loss_is_attained_in_both_directions(name: str, rate: Fraction) -> None:
     channel, mechanism = CHANNELS[name]
     first, second = (shown(poisson(data, rate), channel) for data in ((1, 0, 0), (0, 0)))
@@ -119,8 +123,10 @@ def test_swapped_directions_are_seen() -> None:
         assert_dominates(remove, second, first, BELOW_ONE)
 
 
-@pytest.mark.parametrize("name", sorted(CHANNELS))
-@pytest.mark.parametrize(("n", "k"), [(1, 1), (2, 1), (3, 1), (3, 2), (4, 3), (4, 4)])
+@together(
+    ("name", "n", "k"),
+    [(name, n, k) for name in sorted(CHANNELS) for n, k in [(1, 1), (2, 1), (3, 1), (3, 2), (4, 3), (4, 4)]],
+)
 def test_no_data_exceed_the_loss_without_replacement(name: str, n: int, k: int) -> None:
     channel, mechanism = CHANNELS[name]
     (law,) = subsample(mechanism, kind="without", n=n, k=k, adjacency="replace").directions
@@ -129,8 +135,10 @@ def test_no_data_exceed_the_loss_without_replacement(name: str, n: int, k: int) 
         assert_dominates(law, first, second, LEVELS + BELOW_ONE)
 
 
-@pytest.mark.parametrize(("n", "k"), [(2, 1), (3, 2), (4, 1), (4, 3), (5, 2), (4, 4)])
-@pytest.mark.parametrize("name", ["presence", "total"])
+@together(
+    ("n", "k", "name"),
+    [(n, k, name) for n, k in [(2, 1), (3, 2), (4, 1), (4, 3), (5, 2), (4, 4)] for name in ["presence", "total"]],
+)
 def test_the_loss_without_replacement_is_attained(name: str, n: int, k: int) -> None:
     channel, mechanism = CHANNELS[name]
     zeros = (0,) * (n - 1)
@@ -205,7 +213,7 @@ def test_a_sample_of_a_sample_is_a_sample_of_the_product(name: str, one: float, 
     assert twice.log_delta_bounds(epsilon) == pytest.approx(once.log_delta_bounds(epsilon), rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize(("one", "two"), [(1e-9, 1e-9), (1e-9, 0.5), (0.5, 0.5), (1 - 1e-12, 1 - 1e-9), (1.0, 0.3)])
+@together(("one", "two"), [(1e-9, 1e-9), (1e-9, 0.5), (0.5, 0.5), (1 - 1e-12, 1 - 1e-9), (1.0, 0.3)])
 def test_a_sample_of_a_sample_keeps_the_digits_of_its_chances(one: float, two: float) -> None:
     rate, both = SamplingRate.of_chance(one).again(SamplingRate.of_chance(two)), Fraction(one) * Fraction(two)
     assert math.exp(rate.log_drawn) == pytest.approx(float(both), rel=1e-14)
@@ -259,15 +267,14 @@ def test_nobody_drawn_spends_nothing(m: Any, how: dict[str, Any], adjacency: Any
     assert loss.supremum() == loss.delta(0.0) == loss.epsilon(delta=0.0) == 0
 
 
-@pytest.mark.parametrize("m", [*NOISES, RandomizedResponse(50.0), RandomizedResponse(math.inf)])
+@together("m", [*NOISES, RandomizedResponse(50.0), RandomizedResponse(math.inf)])
 def test_everybody_drawn_spends_what_the_mechanism_does(m: Any) -> None:
     for loss in (subsample(m, rate=1.0), subsample(m, kind="without", n=9, k=9, adjacency="replace")):
         for level in (0.0, 1.0, 30.0):
             assert loss.log_delta_bounds(level) == pytest.approx(privacy_loss(m).log_delta_bounds(level), rel=1e-12)
 
 
-@pytest.mark.parametrize("rate", [1e-30, 1e-9, 0.5, 1 - 1e-9])
-@pytest.mark.parametrize("epsilon", [0.0, 1e-9, 1.0, 50.0, math.inf])
+@together(("rate", "epsilon"), itertools.product([1e-30, 1e-9, 0.5, 1 - 1e-9], [0.0, 1e-9, 1.0, 50.0, math.inf]))
 def test_the_ends_of_both_parameters(rate: float, epsilon: float) -> None:
     """The closed form q (t0 - 1)/(t0 + 1) of delta(0), and ln(1 + q (t0 - 1)), to 12 digits each."""
     loss = subsample(RandomizedResponse(epsilon), rate=rate)
@@ -295,8 +302,14 @@ def test_identity_with_replacement_shows_whether_the_record_was_drawn() -> None:
     assert loss.delta(3.0) == pytest.approx(1 - 0.8**7, rel=1e-12)
 
 
-@pytest.mark.parametrize("m", [*NOISES, RandomizedResponse(1.0), RandomizedResponse(1.0, 5)])
-@pytest.mark.parametrize(("n", "k"), [(10**9, 10**3), (10, 10**4), (1, 5), (1, 10**9), (10**12, 10**12)])
+@together(
+    ("m", "n", "k"),
+    [
+        (m, n, k)
+        for m in [*NOISES, RandomizedResponse(1.0), RandomizedResponse(1.0, 5)]
+        for n, k in [(10**9, 10**3), (10, 10**4), (1, 5), (1, 10**9), (10**12, 10**12)]
+    ],
+)
 def test_large_numbers_of_draws_with_replacement(m: Any, n: int, k: int) -> None:
     loss = subsample(m, kind="with", n=n, k=k, adjacency="replace")
     low, high = loss.delta_bounds(0.0)
@@ -349,7 +362,7 @@ def test_the_secret_and_the_relation_are_among_the_assumptions() -> None:
     assert any("with and without" in one for one in loss.assumptions)
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "words"),
     [
         ({"kind": "sometimes", "rate": 0.1}, "kind must be"),
@@ -386,8 +399,7 @@ def test_a_loss_with_two_directions_is_none_of_replacement() -> None:
         subsample(PrivacyLoss((ZERO_LOSS, INFINITE_LOSS, ZERO_LOSS)), rate=0.1)
 
 
-@pytest.mark.parametrize("adjacency", ["add/remove", "replace"])
-@pytest.mark.parametrize("n", [2, 10**8])
+@together(("adjacency", "n"), itertools.product(["add/remove", "replace"], [2, 10**8]))
 def test_so_many_draws_that_copies_are_no_longer_distinguished_are_counted_and_composed(n: int, adjacency: Any) -> None:
     loss = subsample(RandomizedResponse(0.01), kind="with", n=n, k=10**8, adjacency=adjacency)
     low, high = loss.epsilon_bounds(1e-5)
@@ -431,7 +443,7 @@ def test_nobody_selected_spends_nothing(observer: Any) -> None:
     assert sampled_clients(REPORT, clients=5, selected=0, observer=observer).supremum() == 0
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "words"),
     [
         ({"clients": 0, "selected": 0}, "clients must"),

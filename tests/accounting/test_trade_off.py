@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ldp_audit.accounting.exact_summary import profile_figure
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.trade_off import TradeOffCurve, trade_off_bounds, trade_off_from_below
-from ldp_audit.losses.discrete_loss import BinomialLoss, DiscreteLoss
+from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.hulls import HullLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
@@ -72,24 +72,12 @@ def test_curve_and_profile_are_each_others_duals(loss: PrivacyLoss, alpha: float
 
 @settings(max_examples=40)
 @given(losses())
-def test_the_two_directions_swap_the_errors(loss: PrivacyLoss) -> None:
+def test_the_worse_direction_counts(loss: PrivacyLoss) -> None:
     first, second = (TradeOffCurve.of_atoms(law) for law in loss.directions)  # type: ignore[arg-type]
     rates = np.linspace(0, 1, 41)
-    assert first.inverse()(rates) == pytest.approx(second(rates), abs=1e-9)
-    both = first.symmetrised()
-    assert both.inverse()(rates) == pytest.approx(both(rates), abs=1e-9)
-    assert np.all(both(rates) <= np.minimum(first(rates), second(rates)) + 1e-9)
-    assert both.advantage() == pytest.approx(loss.delta(0.0), abs=1e-12)
     lower, upper = trade_off_bounds(loss, rates)
     assert lower == pytest.approx(np.minimum(first(rates), second(rates)), abs=1e-9)
     assert np.array_equal(lower, upper)
-
-
-def test_the_best_test_of_randomised_response() -> None:
-    law = BinomialLoss(math.log(3), -math.log(3), 1).atoms()
-    assert law is not None
-    best = TradeOffCurve.of_atoms(law).best()
-    assert (best.false_alarm, best.miss, best.advantage) == pytest.approx((0.25, 0.25, 0.5))
 
 
 def test_laplace_lies_between_the_bounds() -> None:

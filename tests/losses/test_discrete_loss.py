@@ -33,6 +33,7 @@ from ldp_audit.losses.grid_loss import compose_on_grid
 from ldp_audit.losses.loss import LossWithInfinity, PairLoss, merged
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
+from tests.together import together
 
 LEVELS = st.floats(-5, 5)
 
@@ -103,7 +104,7 @@ def test_a_tiny_mass_that_only_one_distribution_has_is_kept():
     assert law.reversed().log_delta_bounds(50.0)[0] == pytest.approx(math.log(1e-30))
 
 
-@pytest.mark.parametrize(
+@together(
     ("losses", "logs", "infinite"),
     [
         ([1.0, 0.0], [-0.7, -0.7], -math.inf),
@@ -127,7 +128,7 @@ def test_losses_that_differ_by_rounding_become_one_and_others_do_not():
     assert np.exp(logs) == pytest.approx([0.25, 0.5, 0.25])
 
 
-@pytest.mark.parametrize("seed", range(5))
+@together("seed", range(5))
 def test_chains_of_near_losses_are_cut_where_they_would_grow_wider_than_rounding(seed):
     """Long chains and short ones side by side, against groups from a walk from the first loss on."""
     rng = np.random.default_rng(seed)
@@ -169,7 +170,7 @@ def test_an_infinite_loss_taken_apart_says_the_same(pair, level):
     assert mirrored == pytest.approx(math.exp(law.reversed().log_delta_bounds(level)[0]), abs=1e-13)
 
 
-@pytest.mark.parametrize("logs", [(0.1, 0.0), (-math.inf, 0.0), (math.nan, 0.0)])
+@together("logs", [(0.1, 0.0), (-math.inf, 0.0), (math.nan, 0.0)])
 def test_masses_above_one_and_half_empty_pairs_are_refused(logs):
     with pytest.raises(ValueError, match="log_first and log_second"):
         LossWithInfinity(ZERO_LOSS, *logs)
@@ -188,7 +189,7 @@ def test_a_mixture_that_shows_its_part_adds_the_parts(one, two, first, second, l
     assert math.exp(law.log_delta_bounds(level)[0]) == pytest.approx(divergence(*together, level), abs=1e-12)
 
 
-@pytest.mark.parametrize("level", [-2.0, -0.3, 0.0, 0.7, 1.6])
+@together("level", [-2.0, -0.3, 0.0, 0.7, 1.6])
 def test_a_mixture_of_continuous_parts_follows_its_parts(level):
     weights = (0.25, 0.75)
     law = mixture([(math.log(weights[0]), 0.4, LaplaceLoss(1.0)), (math.log(weights[1]), -0.2, GaussianLoss(0.5))])
@@ -205,7 +206,7 @@ def test_a_mixture_of_continuous_parts_follows_its_parts(level):
     assert law.supremum() == math.inf
 
 
-@pytest.mark.parametrize("power", [10, 100, 320, 400, 2000])
+@together("power", [10, 100, 320, 400, 2000])
 def test_rows_that_share_less_than_a_float_can_tell_have_a_loss(power: int) -> None:
     """Would catch a common mass below 10**-324 that rounds to 0, which has no logarithm."""
     shared = Fraction(1, 10**power)
@@ -257,8 +258,7 @@ def truths(times: int, epsilon: float) -> tuple[float, float]:
     return low, high
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 2.0])
-@pytest.mark.parametrize("times", [2, 4])
+@together(("epsilon", "times"), itertools.product([0.0, 0.3, 1.0, 2.0], [2, 4]))
 def test_sums_keep_the_error_of_every_loss(times: int, epsilon: float) -> None:
     low, high = truths(times, epsilon)
     listed = sum_of_losses([(planted(), times)])
@@ -362,7 +362,7 @@ def test_a_stated_error_counts_wherever_the_loss_goes() -> None:
         assert sampled >= subsample(true, rate=0.3).epsilon_bounds(1e-3)[0]
 
 
-@pytest.mark.parametrize(
+@together(
     ("laws", "message"),
     [
         (({0: 0.5, 1: 0.5}, {0: 0.5, 1: 0.3}), "second must have probabilities that add up to 1, got 0.8"),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ldp_audit.losses import grid_loss
 from ldp_audit.losses.discretisation import TiltedDistribution, common_spacing, respaced
 from ldp_audit.losses.grid_loss import added
+from tests.together import together
 
 
 def _law(weights: list[int], first: int = 0, spacing: float = 0.1) -> TiltedDistribution:
@@ -121,7 +122,7 @@ def test_losses_on_a_lattice_are_found_on_it(step, places):
     assert np.abs(gaps - np.round(gaps)).max() < 1e-6
 
 
-@pytest.mark.parametrize("losses", [[[0.0, 1.0], [0.0, math.sqrt(2)]], [[-math.pi, 0.0, 1.0]], [[0.0, 1e-12, 1.0]]])
+@together("losses", [[[0.0, 1.0], [0.0, math.sqrt(2)]], [[-math.pi, 0.0, 1.0]], [[0.0, 1e-12, 1.0]]])
 def test_losses_of_nothing_in_common_have_none(losses):
     """Would catch a spacing that is rounding alone."""
     assert common_spacing([np.array(one) for one in losses]) is None

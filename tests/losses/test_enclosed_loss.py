@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 
 from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss, mixture
@@ -13,11 +12,12 @@ from ldp_audit.losses.loss import LossWithInfinity, PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.profile_loss import ProfileLoss
 from ldp_audit.mechanisms import Laplace
+from tests.together import together
 
 BETWEEN = EnclosedLoss(LaplaceLoss(1.0), LaplaceLoss(2.0))
 
 
-@pytest.mark.parametrize(
+@together(
     ("law", "known"),
     [
         (GaussianLoss(1.0), True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import tracemalloc
 
@@ -19,6 +20,7 @@ from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.profile_loss import ProfileLoss
 from ldp_audit.mechanisms import Laplace
 from tests.accounting.contour_integral import exact_log_delta, gaussian_moments, laplace_moments
+from tests.together import together
 
 _DIGITS = 1e-11
 """How exactly the sums that serve as the truth are known, in ln delta."""
@@ -85,8 +87,7 @@ def test_mixed_noises_enclose_the_contour_integral(level):
     assert low <= exact_log_delta(moments, level) <= high <= low + 1e-2
 
 
-@pytest.mark.parametrize("times", [1, 2, 3, 100, 10_000, 1_000_000])
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
+@together(("times", "share"), itertools.product([1, 2, 3, 100, 10_000, 1_000_000], [0.0, 0.3, 0.9, 0.999]))
 def test_two_values_on_their_own_lattice_are_all_but_exact(times, share):
     """Would catch a spacing that is not found, and rounding that grows with the number of losses."""
     exact = BinomialLoss(0.1, -0.1, times)
@@ -228,7 +229,7 @@ def test_far_beyond_every_float_the_bounds_are_still_near():
     assert low <= truth <= high <= low + 0.5
 
 
-@pytest.mark.parametrize("scale", [1e-9, 1e-3, 50.0])
+@together("scale", [1e-9, 1e-3, 50.0])
 def test_losses_of_any_size(scale):
     """Would catch a spacing or a rounding error in absolute nats."""
     one, two = BinomialLoss(scale, -scale, 9), BinomialLoss(scale / math.sqrt(2), -scale / math.sqrt(2), 7)
@@ -275,7 +276,7 @@ def test_memory_stays_below_a_gigabyte():
     assert 0 < high - low < 1e-3
 
 
-@pytest.mark.parametrize(
+@together(
     ("laws", "settings_", "word"),
     [
         ([], {}, "losses"),

@@ -62,9 +62,9 @@ def test_epsilons_reach_to_the_supremum_without_a_leap() -> None:
     [
         WorstNeighbourhood(1.0, 12),
         WorstNeighbourhood(1e-9, 600),
-        WorstNeighbourhood(4.0, 900),
+        pytest.param(WorstNeighbourhood(4.0, 900), marks=pytest.mark.slow),
         WorstNeighbourhood(0.5, 10**5),
-        WorstNeighbourhood(10.0, 10**6),
+        pytest.param(WorstNeighbourhood(10.0, 10**6), marks=pytest.mark.slow),
         WorstNeighbourhood(1.0, 10**8),
         WorstNeighbourhood(60.0, 5000),
         clones(1.0, 3000),
@@ -86,7 +86,7 @@ def test_what_stands_for_it_in_sums_encloses_the_loss(law) -> None:
 
 @pytest.mark.parametrize(
     ("epsilon0", "n", "delta", "apart"),
-    [(1.0, 10**6, 1e-6, 1e-3), (1.0, 10**6, 1e-300, 3e-3), (1e-9, 10**8, 1e-300, 3e-3), (10.0, 10**6, 1e-6, 6e-3)],
+    [(1.0, 10**6, 1e-300, 3e-3), (10.0, 10**6, 1e-6, 6e-3)],
 )
 def test_ten_counts_are_enclosed_closely(epsilon0: float, n: int, delta: float, apart: float) -> None:
     """Would catch an upper bound at 1e-300 of nine times the lower one, or of the supremum."""
@@ -137,8 +137,8 @@ def test_rounds_of_a_sampled_step_of_several_noises_have_a_lower_bound(how: dict
     """Would catch a lower bound of 0. Less noise in all would spend more, and one of the noises by itself less."""
     noises = Gaussian(3.0, replaced=1.0), Laplace(4.0, replaced=1.0)
     parts = (privacy_loss(noise, how.get("adjacency", "add/remove")) for noise in noises)
-    step = compose(zip(parts, (3, 2), strict=True))
-    loss = compose([(subsample(step, **how), 200)])  # type: ignore[arg-type]
+    step = compose(zip(parts, (3, 2), strict=True), width=1e-2)
+    loss = compose([(subsample(step, **how), 200)], width=1e-2)  # type: ignore[arg-type]
     low, high = loss.epsilon_bounds(1e-6)
     assert 0 < low <= high <= 1.02 * low
     alone = subsample(PrivacyLoss((GaussianLoss(math.sqrt(3) / 3),)), **how)

@@ -16,6 +16,7 @@ from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid
 from ldp_audit.losses.inversion import ChernoffBound, TrapezoidRule
 from ldp_audit.losses.noise_losses import GaussianLoss, GaussianTransform
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
+from tests.together import together
 
 _ROUNDING = 1e-12
 """To which share of itself the closed form is known, in ln delta."""
@@ -48,7 +49,7 @@ def test_gaussian_compositions_enclose_the_closed_form(times, mu, log_delta):
     assert high - low <= 1e-9 * (1 + abs(truth))
 
 
-@pytest.mark.parametrize("level", [-3.0, -0.5, 0.0, 0.2, 4.0, 13.0, 40.0])
+@together("level", [-3.0, -0.5, 0.0, 0.2, 4.0, 13.0, 40.0])
 def test_epsilons_on_either_side_of_the_mean_enclose_the_closed_form(level):
     """Would catch a tilt that is valid on one side alone."""
     loss, exact = _inverted([(GaussianLoss(0.05), 400)]), GaussianLoss(1.0)
@@ -118,7 +119,7 @@ def test_sums_that_do_not_fall_off_are_left_to_the_grid():
         assert isinstance(compose(parts).directions[0], GridLoss)
 
 
-@pytest.mark.parametrize(
+@together(
     "part",
     [
         Laplace(1.0),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhood
 from ldp_audit.losses.loss import log_delta_from_reversed
+from tests.together import together
 
 
 def truth(epsilon: float, log_delta: float) -> arb:
@@ -34,7 +35,7 @@ def test_larger_bounds_have_larger_ones_and_a_true_0_is_none() -> None:
     assert log_delta_from_reversed(-math.inf, (-3.0, -2.0)) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("level", [-1e-12, -0.2, -1.5, -40.0, -math.inf])
+@together("level", [-1e-12, -0.2, -1.5, -40.0, -math.inf])
 def test_a_neighbourhood_s_lower_bound_is_not_rounded_up(level: float) -> None:
     """Would catch a lower bound of 1 at epsilons where 1 - delta is e**-40."""
     low, high = WorstNeighbourhood(1.0, 7).log_delta_bounds(level)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
+from tests.together import together
 
 MUS = [1e-12, 1e-6, 1e-3, 0.03, 0.3, 1.0, 3.0, 30.0, 1e4]
 
@@ -30,8 +32,10 @@ def exact_gaussian(mu: float, epsilon: float) -> arb:
     raise AssertionError(f"no digits at {mu}, {epsilon}")
 
 
-@pytest.mark.parametrize("mu", MUS)
-@pytest.mark.parametrize("deviations", [-20.0, -5.001, -4.999, -1.0, -0.1, 0.0, 0.4, 1.0, 3.0, 6.0, 10.0, 38.0, 100.0])
+@together(
+    ("mu", "deviations"),
+    itertools.product(MUS, [-20.0, -5.001, -4.999, -1.0, -0.1, 0.0, 0.4, 1.0, 3.0, 6.0, 10.0, 38.0, 100.0]),
+)
 def test_gaussian_delta_is_right_to_twelve_digits(mu, deviations):
     """Would catch the cancellation of the two tails, and a jump between two formulas."""
     epsilon = mu * mu / 2 + deviations * mu
@@ -42,9 +46,7 @@ def test_gaussian_delta_is_right_to_twelve_digits(mu, deviations):
     assert abs(float((arb(found) - exact).mid())) < 2e-13 + 2 * given_by_rounding
 
 
-@pytest.mark.parametrize(
-    "law", [GaussianLoss(0.01), GaussianLoss(1.0), GaussianLoss(7.0), LaplaceLoss(1e-6), LaplaceLoss(2.0)]
-)
+@together("law", [GaussianLoss(0.01), GaussianLoss(1.0), GaussianLoss(7.0), LaplaceLoss(1e-6), LaplaceLoss(2.0)])
 def test_cells_add_up_and_their_ratios_lie_between_their_edges(law):
     """Would catch a cell under the wrong distribution, and a tail that cancels."""
     scale = law.mu if isinstance(law, GaussianLoss) else law.epsilon
@@ -59,8 +61,7 @@ def test_cells_add_up_and_their_ratios_lie_between_their_edges(law):
     assert np.all(ratio <= edges[1:][known] + 1e-12 * (1 + scale))
 
 
-@pytest.mark.parametrize("wide", [1e-6, 1e-3, 0.1, 3.0])
-@pytest.mark.parametrize("z", [-30.0, -3.0, -0.0005, 0.0, 2.0, 25.0])
+@together(("wide", "z"), itertools.product([1e-6, 1e-3, 0.1, 3.0], [-30.0, -3.0, -0.0005, 0.0, 2.0, 25.0]))
 def test_a_gaussian_cell_is_right_to_thirteen_digits(z, wide):
     """Would catch a narrow cell taken as the difference of two nearly equal numbers."""
     law = GaussianLoss(1.0)
@@ -82,7 +83,7 @@ def test_laplace_delta_is_that_of_its_cells(epsilon, share):
     assert delta - 2 * (edges[1] - edges[0]) <= found <= delta + 1e-13
 
 
-@pytest.mark.parametrize("epsilon", [1e-300, 1e-9, 0.5, 700.0])
+@together("epsilon", [1e-300, 1e-9, 0.5, 700.0])
 def test_laplace_ends(epsilon):
     law = LaplaceLoss(epsilon)
     assert law.log_delta_bounds(epsilon)[0] == -math.inf
@@ -90,7 +91,7 @@ def test_laplace_ends(epsilon):
     assert law.reversed() is law
 
 
-@pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
+@together("value", [0.0, -1.0, math.inf, math.nan])
 def test_what_is_no_noise_is_refused(value):
     for law in (GaussianLoss, LaplaceLoss):
         with pytest.raises(ValueError, match="must be > 0 and finite"):

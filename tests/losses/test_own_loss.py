@@ -15,6 +15,7 @@ from ldp_audit.accounting.conversion.conversions import gdp_of, renyi_divergence
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, Hybrid, Piecewise, RandomizedResponse, TwoPoint
+from tests.together import together
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def test_its_bounds_meet_those_of_the_loss_that_it_is(epsilons: Callable[[PairLo
         assert high - low <= 1e-4 + 1.2 * (most - least)
 
 
-@pytest.mark.parametrize("alpha", [1.0, 1.5, 3.0, 100.0, math.inf])
+@together("alpha", [1.0, 1.5, 3.0, 100.0, math.inf])
 def test_its_divergences_are_no_smaller(alpha: float) -> None:
     found, truth = renyi_divergence(Own(), alpha).value, renyi_divergence(LaplaceLoss(1.0), alpha).value
     assert truth <= found * (1 + 1e-12)

@@ -12,6 +12,7 @@ from scipy.special import ndtr
 
 from ldp_audit.accounting import compose, privacy_loss, subsample
 from ldp_audit.mechanisms import Gaussian
+from tests.together import together
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def test_a_profile_that_is_no_number_somewhere_is_refused_there(ask: Any) -> Non
         ask(privacy_loss(Stated(unguarded)))
 
 
-@pytest.mark.parametrize(
+@together(
     ("profile", "pure", "message"),
     [
         (lambda epsilon: math.nan, math.inf, r"delta\(0.0\) = nan of Stated"),

@@ -51,6 +51,7 @@ def _log_delta_of_two(law: SubsampledLoss, mu: float, level: float) -> float:
 _PAIRS = [(1.0, 1e-3), (0.2, 0.05), (3.0, 0.01), (30.0, 0.2)]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("mu", "rate"), _PAIRS)
 @pytest.mark.parametrize("record_first", [True, False])
 @pytest.mark.parametrize("log_delta", [-4.0, -60.0])
@@ -67,6 +68,7 @@ def test_two_losses_enclose_the_integral_of_the_closed_form(mu, rate, record_fir
     assert truth <= high + slack
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("rate", [1e-4, 1e-3, 0.2])
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 30.0])
 @pytest.mark.parametrize(("times", "delta"), [(2, 1e-6), (1000, 1e-15), (10**7, 1e-6)])
@@ -79,7 +81,7 @@ def test_epsilon_of_few_and_of_many_steps_is_known_and_lies_between_simple_bound
     assert low <= compose([(Gaussian(sigma=sigma), times)]).epsilon(delta)
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(
     rate=st.floats(-8, -0.1).map(lambda power: 10**power),
     sigma=st.floats(-1.5, 3).map(lambda power: 10**power),

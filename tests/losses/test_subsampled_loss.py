@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from itertools import pairwise
 from typing import Any
@@ -26,6 +27,7 @@ from ldp_audit.losses.subsampled_loss import (
     symmetric,
 )
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
+from tests.together import together
 
 LAWS: dict[str, PairLoss] = {
     "gaussian": GaussianLoss(1.5),
@@ -75,7 +77,7 @@ def test_poisson_sampled_gaussian_noise_has_the_quadratures_delta(mu: float, rat
         assert found[0] - found[1] > 1e-4, "the two directions differ, so that a swap would be seen"
 
 
-@pytest.mark.parametrize("epsilon", [2.0, 10.0, 25.0])
+@together("epsilon", [2.0, 10.0, 25.0])
 def test_poisson_sampled_gaussian_noise_at_tiny_deltas(epsilon: float) -> None:
     loss = subsample(Gaussian(1.0), rate=1e-4)
     low, high = loss.log_delta_bounds(epsilon)
@@ -97,15 +99,16 @@ def exact_delta(mechanism: Any, epsilon: mpmath.mpf) -> mpmath.mpf:
     return (max(0, top - t) + max(0, 1 - t * top)) / (top + 1)
 
 
-@pytest.mark.parametrize("mechanism", [Gaussian(0.7), Gaussian(30.0), Laplace(1.0), Laplace(1e5)])
-@pytest.mark.parametrize("rate", [1e-9, 1e-3, 0.4, 0.999])
+@together(
+    ("mechanism", "rate"),
+    itertools.product([Gaussian(0.7), Gaussian(30.0), Laplace(1.0), Laplace(1e5)], [1e-9, 1e-3, 0.4, 0.999]),
+)
 def test_eleven_digits_of_delta_are_right(mechanism: Any, rate: float) -> None:
     """Against 50 digits, at epsilons on both sides of 0, in both directions."""
     assert_digits(mechanism, rate, 1e-11)
 
 
-@pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 1.0, 30.0])
-@pytest.mark.parametrize("rate", [1e-9, 1e-3, 0.4, 0.999])
+@together(("epsilon", "rate"), itertools.product([1e-9, 1e-3, 1.0, 30.0], [1e-9, 1e-3, 0.4, 0.999]))
 def test_twelve_digits_of_finitely_many_losses_are_right(epsilon: float, rate: float) -> None:
     assert_digits(RandomizedResponse(epsilon), rate, 1e-12)
 
@@ -155,9 +158,12 @@ def test_masses_of_cells_and_the_profile_agree(name: str, record_first: bool, ra
         assert_masses_agree(law, edges)
 
 
-@pytest.mark.parametrize("name", ["gaussian", "laplace", "randomised response"])
-@pytest.mark.parametrize(
-    "edges", [np.linspace(-2, 2, 9), np.linspace(-2, 2, 8), np.array([1.0]), np.array([-1.0, -0.5])]
+@together(
+    ("name", "edges"),
+    itertools.product(
+        ["gaussian", "laplace", "randomised response"],
+        [np.linspace(-2, 2, 9), np.linspace(-2, 2, 8), np.array([1.0]), np.array([-1.0, -0.5])],
+    ),
 )
 def test_masses_of_the_symmetric_loss_and_its_profile_agree(name: str, edges: np.ndarray) -> None:
     assert_masses_agree(SymmetricLoss(SubsampledLoss(LAWS[name], SamplingRate.of_chance(0.3))), edges)
@@ -176,8 +182,7 @@ def assert_masses_agree(law: Any, edges: np.ndarray) -> None:
     assert (back.infinite, back.missing) == (missing, infinite)
 
 
-@pytest.mark.parametrize("rate", [1e-9, 0.3, 1 - 1e-9])
-@pytest.mark.parametrize("name", ["randomised response", "improper"])
+@together(("rate", "name"), itertools.product([1e-9, 0.3, 1 - 1e-9], ["randomised response", "improper"]))
 def test_atoms_and_the_wrapper_say_the_same(name: str, rate: float) -> None:
     chance = SamplingRate.of_chance(rate)
     for law, way in (
@@ -203,7 +208,7 @@ def test_symmetric_leaves_a_symmetric_loss_as_it_is() -> None:
         )
 
 
-@pytest.mark.parametrize("record_first", [True, False])
+@pytest.mark.parametrize("record_first", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_base_without_masses_is_enclosed_for_composition(record_first: bool) -> None:
     """By its profile: a long sum of two-valued losses does not list its losses."""
     law = SubsampledLoss(BinomialLoss(1e-3, -1e-3, 400_000), SamplingRate.of_chance(0.2), record_first)
@@ -260,6 +265,7 @@ def replaced_profile(noise: str, rate: float, moved: tuple[float, float], epsilo
     return gain(tail, high)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 @pytest.mark.parametrize("rate", [1e-6, 0.01, 0.5, 0.99])
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from ldp_audit.losses.loss import VAGUE, Transform, Values, from_excess
 from ldp_audit.losses.noise_losses import GaussianTransform, LaplaceTransform
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
 from ldp_audit.losses.subsampled_loss import SamplingRate, SubsampledLoss
+from tests.together import together
 
 _MOMENTS = Callable[[acb], acb]
 _THREE = DiscreteLoss(np.array([-0.4, 0.1, 0.6]), np.log([0.35, 0.25, 0.4]))
@@ -94,7 +95,7 @@ _UNBOUNDED = [
 """And those of atoms, which need not fall off."""
 
 
-@pytest.mark.parametrize("case", range(len(_CASES + _UNBOUNDED)))
+@together("case", range(len(_CASES + _UNBOUNDED)))
 def test_values_are_as_right_as_they_say(case):
     """Would catch a quadrature rule of too long a step, points left out, uncounted rounding, a wrong formula."""
     transform, truth, c, top = (_CASES + _UNBOUNDED)[case]
@@ -108,7 +109,7 @@ def test_values_are_as_right_as_they_say(case):
         assert abs(away) <= arb(float(error))
 
 
-@pytest.mark.parametrize("case", range(len(_CASES)))
+@together("case", range(len(_CASES)))
 def test_far_out_the_values_stay_below_the_bound(case):
     """Would catch a bound that is too small, and one that never decays."""
     transform, truth, c, top = _CASES[case]
@@ -123,7 +124,7 @@ def test_far_out_the_values_stay_below_the_bound(case):
     assert bounds[-1] < transform.log_tail_bound(c, 0.02 * top) < math.inf
 
 
-@pytest.mark.parametrize(("epsilon", "c"), [(1.0, 0.8), (0.1, 1.5), (3.0, 0.05), (0.02, 20.0)])
+@together(("epsilon", "c"), [(1.0, 0.8), (0.1, 1.5), (3.0, 0.05), (0.02, 20.0)])
 def test_the_bound_of_laplace_noise_holds_at_every_further_point(epsilon, c):
     """Where the two atoms are in phase again the value rises. Would catch a bound without that."""
     transform = LaplaceTransform(epsilon)

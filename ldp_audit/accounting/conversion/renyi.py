@@ -19,7 +19,6 @@ import numpy as np
 
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.discrete_loss import DiscreteLoss, symmetric_loss
 from ldp_audit.losses.divergence import laplace_divergence, of_excess
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.numerics import as_float, least_between, log_of_delta, nonnegative, order, whole
@@ -204,8 +203,6 @@ def _checked(curve: Curve) -> Curve:
 
 _FARTHEST = 1e12
 _MOST_CELLS = 5000
-_MANY = 2048
-"""Losses of more values are coarsened, as hundreds of orders are evaluated."""
 
 
 def zcdp_to_epsilon(
@@ -261,7 +258,7 @@ def zcdp_of(loss: PrivacyLoss | PairLoss, tolerance: float = 1e-4) -> Converted:
     if not (isinstance(tolerance, int | float) and 0 < tolerance < 1):
         raise ValueError(f"tolerance must lie between 0 and 1, got {tolerance!r}")
 
-    losses = tuple(_few(pair) for pair in directions_of(loss))
+    losses = tuple(pair.side(1) for pair in directions_of(loss))
 
     @cache
     def divergence(alpha: float) -> float:
@@ -294,36 +291,6 @@ def _ratio_beyond(loss: PairLoss, order: float) -> float:
         mu, _ = common.dominating_gaussian()
         found = (mu * mu + 4 * math.ulp(0.0)) / 2 if mu < _HUGE else math.inf
     return found + max(0.0, log_first - log_second) / order
-
-
-def _few(loss: PairLoss) -> PairLoss:
-    """A loss of fewer values that dominates one of very many, within the tolerance; other losses unchanged."""
-    loss = loss.side(1)
-    atoms = loss.atoms()
-    if atoms is None or atoms is not loss or not atoms.exact or atoms.losses.size <= _MANY:
-        return loss
-    return _coarser(atoms) if np.array_equal(atoms.losses, -atoms.losses[::-1]) else loss
-
-
-def _coarser(loss: DiscreteLoss) -> PairLoss:
-    """A loss that is its own reverse and dominates, each value above 0 moved to the two points of a grid beside it.
-
-    Both of its masses p and q are kept ('connecting the dots', see `discretisation`): the share (1 - e**a q/p)/(1 -
-    e**(a - b)) of p goes to b, for the points a < b. Half of the points are values, half evenly spaced.
-    """
-    above = loss.losses > 0
-    losses, logs = loss.losses[above], loss.log_probabilities[above]
-    chosen = losses[np.linspace(0, losses.size - 1, _MANY // 2).astype(int)]
-    grid = np.union1d(np.append(chosen, 0.0), np.linspace(0.0, float(losses[-1]), _MANY // 2))
-    place = np.clip(np.searchsorted(grid, losses), 1, grid.size - 1)
-    low, high = grid[place - 1], grid[place]
-    with np.errstate(divide="ignore"):
-        width = np.log(-np.expm1(low - high))
-        up = np.log(-np.expm1(low - losses)) - width
-        down = np.log(-np.expm1(losses - high)) - width + low - losses
-    points, moved = np.append(high, low), np.minimum(np.append(up, down), 0.0) + np.append(logs, logs)
-    kept = points > 0
-    return symmetric_loss(points[kept], moved[kept], infinite=math.exp(loss.log_infinite))
 
 
 def _supremum(divergence: Curve, attained: float, far: float, tolerance: float) -> float:

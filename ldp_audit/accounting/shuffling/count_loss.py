@@ -40,17 +40,16 @@ from ldp_audit.accounting.shuffling.anonymous_counts import (
     loss_of_neighbours,
     neighbouring_masses,
 )
-from ldp_audit.accounting.shuffling.expected_excess import Runs, Trials, runs_of
+from ldp_audit.accounting.shuffling.expected_excess import Trials
 from ldp_audit.losses.binomial import binomial_window
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, atoms_of
-from ldp_audit.losses.loss import CellMasses, ListedPart, PairLoss, log_delta_from_reversed, log_expm1
+from ldp_audit.losses.loss import CellMasses, PairLoss, log_delta_from_reversed, log_expm1
 from ldp_audit.numerics import whole
 
 _REACH = 800.0
 """Nats below the likeliest count's ln probability within which counts are added one by one; rarer ones by their
 tails."""
 
-_MOST_LISTED = 2 * 10**6
 _SMALL = 200.0
 
 _ROUNDING, _ROUNDING_OF_LARGE, _OF_THE_LOGARITHM, _OF_THE_LEVEL = 1e-11, 1e-9, 2.0**-42, 2.0**-48
@@ -109,20 +108,6 @@ class CountLoss(PairLoss):
         margins += 16 * math.ulp(largest) / (largest - epsilon)  # which may be rounded
         return float(logs[0] - margins[0]), min(0.0, float(logs[1] + margins[1]))
 
-    def listed(self) -> tuple[PairLoss, PairLoss]:
-        """Two discrete losses of a few thousand values: one that this loss dominates, and one that dominates it.
-
-        They differ by 1e-5 of themselves, which hardly grows with the number of counts in a sum; by more next to their
-        extreme values, which are rare.
-        """
-        lower, upper = (self._loss_of(runs) for runs in runs_of(self._trials))
-        return lower, upper
-
-    def _loss_of(self, runs: Runs) -> PairLoss:
-        """The loss of these runs, normalised: for a nearly sure report two large logarithms cancel."""
-        logs = runs.log_masses + self._log_weights(runs.counts, 0)
-        return atoms_of(self._losses(runs.counts), logs - math.log(math.fsum(np.exp(logs))))
-
     def _level_error(self, epsilon: float, above: float, gap: float) -> float:
         """The rounding of x, which matters next to a count that is far likelier than the next larger one."""
         least, largest = self._ends
@@ -145,18 +130,6 @@ class CountLoss(PairLoss):
         starts = np.searchsorted(cells, np.arange(edges.size + 1), side="left")
         logs = (self._added(np.append(self._pieces(ends, side), -math.inf), starts, cells) for side in (0, 1))
         return CellMasses(*logs, infinite=-math.inf, missing=-math.inf)
-
-    def atoms_between(self, lowest: float, highest: float) -> ListedPart | None:
-        """The losses above the lowest and up to the highest, nats; None where they are very many or none."""
-        below, last = (int(count) for count in self._counts_up_to(np.array([lowest, highest])))
-        if not 0 < last - below <= _MOST_LISTED:
-            return None
-        counts = np.arange(below + 1, last + 1, dtype=np.float64)
-        losses = self._losses(counts)
-        if not np.all(np.diff(losses) > 0):
-            return None
-        rest = self._log_beyond(np.array([self.n - below]), 0, upper=False), self._log_beyond(np.array([last + 1]), 0)
-        return ListedPart(losses, self._log_masses(counts, 0), *(float(one[0]) for one in rest))
 
     @cached_property
     def _rising(self) -> tuple[Chance, Chance, Chance]:

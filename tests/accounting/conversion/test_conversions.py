@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import cache
 
@@ -42,6 +43,7 @@ from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import RandomizedResponse, SubsampleRelease
 from tests.accounting.random_atoms import finite_losses, losses
+from tests.together import together
 
 mp.dps = 50
 LEVELS = (0.0, 1e-9, 0.1, 0.7, 1.5, 4.0, 50.0)
@@ -66,23 +68,21 @@ def dominated(bound: object, loss: PrivacyLoss) -> bool:
 # --- pure epsilon
 
 
-@pytest.mark.parametrize("pure", EPSILONS)
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.999, 1.0, 2.0])
+@together(("pure", "share"), itertools.product(EPSILONS, [0.0, 0.3, 0.999, 1.0, 2.0]))
 def test_pure_epsilon_gives_the_delta_of_randomised_response(pure: float, share: float) -> None:
     top, asked = mpf(pure), mpf(pure * share)
     exact = max(mpf(0), (exp(top) - exp(asked)) / (exp(top) + 1))
     assert pure_to_delta(pure, pure * share).value == pytest.approx(float(exact), rel=1e-12, abs=0)
 
 
-@pytest.mark.parametrize("pure", EPSILONS)
-@pytest.mark.parametrize("delta", [0.0, 1e-300, 1e-12, 1e-3, 0.4, 1.0])
+@together(("pure", "delta"), itertools.product(EPSILONS, [0.0, 1e-300, 1e-12, 1e-3, 0.4, 1.0]))
 def test_pure_epsilon_gives_the_epsilon_of_randomised_response(pure: float, delta: float) -> None:
     inside = exp(mpf(pure)) - mpf(delta) * (exp(mpf(pure)) + 1)
     exact = float(max(mpf(0), log(inside))) if inside > 0 else 0.0
     assert pure_to_epsilon(pure, delta).value == pytest.approx(exact, abs=2e-15 * pure)
 
 
-@pytest.mark.parametrize("pure", EPSILONS)
+@together("pure", EPSILONS)
 def test_the_least_rho_of_pure_epsilon_is_attained_and_no_order_exceeds_it(pure: float) -> None:
     rho = pure_to_zcdp(pure).value
     assert rho == pytest.approx(float(mpf(pure) * tanh(mpf(pure) / 2)), rel=1e-14)
@@ -92,7 +92,7 @@ def test_the_least_rho_of_pure_epsilon_is_attained_and_no_order_exceeds_it(pure:
     assert response_renyi(pure, 1.0).value == pytest.approx(rho, rel=1e-13)
 
 
-@pytest.mark.parametrize("pure", EPSILONS)
+@together("pure", EPSILONS)
 def test_the_least_mu_of_pure_epsilon_is_that_of_randomised_response(pure: float) -> None:
     mu = pure_to_gdp(pure).value
     assert gdp_of(response(pure)).value == pytest.approx(mu, rel=1e-12)
@@ -134,8 +134,7 @@ def test_the_divergence_of_randomised_response_at_50_digits(epsilon: float, alph
     assert renyi_divergence(law, alpha).value == pytest.approx(float(exact), rel=1e-11)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("alpha", ORDERS)
+@together(("epsilon", "alpha"), itertools.product(EPSILONS, ORDERS))
 def test_the_divergence_of_laplace_noise_at_50_digits(epsilon: float, alpha: float) -> None:
     e, a = mpf(epsilon), mpf(alpha)
     if alpha == 1:
@@ -232,8 +231,7 @@ def test_all_orders_of_pure_epsilon_find_pure_epsilon() -> None:
 # --- zCDP
 
 
-@pytest.mark.parametrize("rho", [1e-18, 1e-3, 0.5, 40.0])
-@pytest.mark.parametrize("delta", [1e-300, 1e-12, 1e-3, 0.3])
+@together(("rho", "delta"), itertools.product([1e-18, 1e-3, 0.5, 40.0], [1e-300, 1e-12, 1e-3, 0.3]))
 def test_zcdp_is_never_below_the_gaussian_that_has_it(rho: float, delta: float) -> None:
     mu = math.sqrt(2 * rho)
     least = gdp_to_epsilon(mu, delta).value
@@ -262,7 +260,7 @@ def test_the_rho_of_a_loss_covers_every_order_and_is_no_larger_than_need_be(loss
     assert dominated(lambda e: log_of(zcdp_to_delta(rho, e)), loss)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@together("epsilon", EPSILONS)
 def test_the_rho_of_laplace_noise(epsilon: float) -> None:
     rho = laplace_zcdp(epsilon).value
     assert rho == pytest.approx(float(mpf(epsilon) + exp(-mpf(epsilon)) - 1), rel=1e-12)
@@ -287,8 +285,7 @@ def gaussian_delta(mu: float, epsilon: float) -> mpf:
         return erfc((e / m - m / 2) / root) / 2 - exp(e) * erfc((e / m + m / 2) / root) / 2
 
 
-@pytest.mark.parametrize("mu", [1e-6, 0.1, 1.0, 8.0])
-@pytest.mark.parametrize("epsilon", [0.0, 1e-9, 0.5, 5.0, 50.0])
+@together(("mu", "epsilon"), itertools.product([1e-6, 0.1, 1.0, 8.0], [0.0, 1e-9, 0.5, 5.0, 50.0]))
 def test_the_gaussian_profile_at_50_digits(mu: float, epsilon: float) -> None:
     if (epsilon / mu) ** 2 > 1e6:
         assert gdp_to_delta(mu, epsilon).value == math.ulp(0.0)
@@ -297,8 +294,7 @@ def test_the_gaussian_profile_at_50_digits(mu: float, epsilon: float) -> None:
     assert log_of(gdp_to_delta(mu, epsilon)) == pytest.approx(float(log(exact)), rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 1e-9, 0.5, 5.0, 50.0])
-@pytest.mark.parametrize("delta", [1e-300, 1e-12, 1e-3, 0.9])
+@together(("epsilon", "delta"), itertools.product([0.0, 1e-9, 0.5, 5.0, 50.0], [1e-300, 1e-12, 1e-3, 0.9]))
 def test_the_largest_mu_within_a_budget_meets_it_and_hardly_more_would(epsilon: float, delta: float) -> None:
     mu = gdp_within(epsilon, delta).value
     assert log_of(gdp_to_delta(mu, epsilon)) <= math.log(delta)
@@ -350,7 +346,7 @@ def test_a_conversion_says_what_it_is() -> None:
     assert zcdp_to_epsilon(1.0, 0.0).to_dict()["value"] == "inf"
 
 
-@pytest.mark.parametrize(
+@together(
     ("call", "message"),
     [
         (lambda: pure_to_delta(-1.0, 0.5), "pure must be a number >= 0, got -1.0"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -37,11 +38,12 @@ from ldp_audit.accounting.conversion.conversions import (
 from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
+from tests.together import together
 
 TINY = 1e-200
 
 
-@pytest.mark.parametrize(
+@together(
     "found",
     [
         lambda: zcdp_of(privacy_loss(RandomizedResponse(TINY))),
@@ -82,8 +84,7 @@ def test_many_uses_of_what_one_float_cannot_hold_are_not_lost() -> None:
     assert mpf(found.value) >= truth
 
 
-@pytest.mark.parametrize("alpha", [1.0, 1 + 1e-12, 2.0, 1e100, 1e160])
-@pytest.mark.parametrize("mu", [1e-162, 1e-155, 1e-100, 1e160])
+@together(("alpha", "mu"), itertools.product([1.0, 1 + 1e-12, 2.0, 1e100, 1e160], [1e-162, 1e-155, 1e-100, 1e160]))
 def test_gaussian_divergences_are_not_below_the_truth_at_any_size(mu: float, alpha: float) -> None:
     with mp.workdps(60):
         truth = mpf(alpha) * mpf(mu) ** 2 / 2
@@ -93,8 +94,7 @@ def test_gaussian_divergences_are_not_below_the_truth_at_any_size(mu: float, alp
             assert value >= truth if found.kind == "upper" else value <= truth * (1 + mpf(10) ** -12)
 
 
-@pytest.mark.parametrize("epsilon", [1e-170, 1e-161, 1e-150])
-@pytest.mark.parametrize("alpha", [1.0, 1 + 1e-6, 2.0, 1e9])
+@together(("epsilon", "alpha"), itertools.product([1e-170, 1e-161, 1e-150], [1.0, 1 + 1e-6, 2.0, 1e9]))
 def test_small_pure_losses_keep_their_divergence(epsilon: float, alpha: float) -> None:
     """alpha e**2 / 2, as alpha e is small; the excess of its exponential over 1 may underflow."""
     with mp.workdps(60):
@@ -119,7 +119,7 @@ def test_what_lies_above_all_floats_is_infinite_from_above() -> None:
     assert gdp_to_epsilon(1.0, 0.0).kind == "exact"
 
 
-@pytest.mark.parametrize(
+@together(
     ("mu", "log_delta", "epsilon"),
     [
         (1e100, math.log(1e-300), 5e199),  # mu**2 / 2, and deviations that are nothing beside it
@@ -132,7 +132,7 @@ def test_gaussian_noise_of_any_size(mu: float, log_delta: float, epsilon: float)
     assert GaussianLoss(mu).log_delta_bounds(gdp_to_epsilon(mu, log_delta=log_delta).value)[1] <= log_delta
 
 
-@pytest.mark.parametrize(("mu", "epsilon"), [(1.0, 1e200), (1e-320, 1.0), (1e-200, 1e200), (1e-300, 1e-100)])
+@together(("mu", "epsilon"), [(1.0, 1e200), (1e-320, 1.0), (1e-200, 1e200), (1e-300, 1e-100)])
 def test_a_gaussian_delta_below_every_logarithm_is_no_zero(mu: float, epsilon: float) -> None:
     assert gdp_to_delta(mu, epsilon).value > 0
     low, high = GaussianLoss(mu).log_delta_bounds(epsilon)
@@ -141,8 +141,7 @@ def test_a_gaussian_delta_below_every_logarithm_is_no_zero(mu: float, epsilon: f
     assert GaussianLoss(mu).log_delta_bounds(math.inf) == (-math.inf, -math.inf)
 
 
-@pytest.mark.parametrize("mu", [1e-3, 1.0, 1e6])
-@pytest.mark.parametrize("x", [1e8, 9e8, 1.1e9, 1e12])
+@together(("mu", "x"), itertools.product([1e-3, 1.0, 1e6], [1e8, 9e8, 1.1e9, 1e12]))
 def test_far_gaussian_tails_agree_with_mills_ratio(mu: float, x: float) -> None:
     """ln phi(x) (R(x) - R(x + mu)), R by its continued fraction in 60 digits."""
     epsilon = mu * (x + mu / 2)
@@ -156,7 +155,7 @@ def test_far_gaussian_tails_agree_with_mills_ratio(mu: float, x: float) -> None:
     assert GaussianLoss(mu).log_delta_bounds(epsilon)[1] == pytest.approx(float(exact), rel=1e-14)
 
 
-@pytest.mark.parametrize(
+@together(
     ("epsilon", "log_delta"), [(1e308, math.log(0.5)), (1e308, -690.0), (1.0, -1e10), (1.0, -1e300), (1e-300, -1.0)]
 )
 def test_the_noise_within_an_extreme_budget_meets_it(epsilon: float, log_delta: float) -> None:
@@ -189,7 +188,7 @@ def steps(alpha: float) -> float:
     return alpha
 
 
-@pytest.mark.parametrize(
+@together(
     ("ask", "message"),
     [
         (lambda: renyi_to_epsilon(steps, 0.1, orders=[1.0]), r"orders must be numbers above 1, .* got \[1.0\]"),

@@ -20,6 +20,7 @@ from ldp_audit.accounting.conversion.pure_dp import (
     optimal_loss,
 )
 from ldp_audit.mechanisms import Piecewise, RandomizedResponse
+from tests.together import together
 
 
 @settings(max_examples=50)
@@ -73,7 +74,7 @@ def test_randomised_response_is_the_worst_and_others_have_less():
     assert compose([(Piecewise(0.5), 100)]).epsilon(1e-6) < optimal(0.5, 100, 1e-6).value
 
 
-@pytest.mark.parametrize("theorem", [basic, advanced, advanced_improved, optimal])
+@together("theorem", [basic, advanced, advanced_improved, optimal])
 def test_ends(theorem):
     assert theorem(0.0, 5, 0.1).value == 0.0
     assert theorem(math.inf, 5, 0.1).value == math.inf
@@ -85,7 +86,7 @@ def test_ends(theorem):
     assert theorem(1.0, 1, 0.25, each_delta=0.25).value == pytest.approx(1.0) or theorem is advanced
 
 
-@pytest.mark.parametrize(
+@together(
     "arguments",
     [
         (-1.0, 1, 0.1),

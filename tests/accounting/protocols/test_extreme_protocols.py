@@ -14,6 +14,7 @@ from ldp_audit.accounting import privacy_loss
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Shuffling, Split, Step
 from ldp_audit.accounting.protocols.protocol_report import ProtocolReport, account, interval, number
 from ldp_audit.mechanisms import RandomizedResponse, TwoPoint
+from tests.together import together
 
 
 def report(epsilon: float, delta: float = 1e-5) -> ProtocolReport:
@@ -54,7 +55,7 @@ def test_totals_below_the_square_root_of_all_floats_are_no_false_zero() -> None:
     assert found.total("improved").epsilon == pytest.approx(1e-200 * math.sqrt(20 * 300 * math.log(10)))
 
 
-@pytest.mark.parametrize("epsilon", [600.0, 800.0, 1e160, 1e200])
+@together("epsilon", [600.0, 800.0, 1e160, 1e200])
 def test_totals_of_huge_losses_are_stated(epsilon: float) -> None:
     found = report(epsilon)
     assert found.total("basic").epsilon == pytest.approx(10 * epsilon)
@@ -78,7 +79,7 @@ def test_numbers_of_numpy_describe_the_same_protocol() -> None:
     assert Protocol("x", (staged,), split=Split(1.0, mu=np.float64(0.5))).mechanisms[0].epsilon == 0.5  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@together(
     ("ask", "message"),
     [
         (lambda: account("x"), "protocol must be a Protocol, .*, got 'x'"),  # type: ignore[arg-type]

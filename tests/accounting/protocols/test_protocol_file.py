@@ -14,6 +14,7 @@ from ldp_audit.accounting.membership_simulation import SETTINGS
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Shuffling, Split, Step
 from ldp_audit.accounting.protocols.protocol_file import load_protocol, parse_protocol, shipped
 from ldp_audit.accounting.protocols.protocol_report import account
+from tests.together import together
 
 GOOD = """
 name = "two questions"
@@ -114,7 +115,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
+@together("case", WRONG)
 def test_what_is_wrong_is_one_line_that_names_the_file_the_key_and_what_is_accepted(case: str) -> None:
     text, message = WRONG[case]
     with pytest.raises(ValueError, match=message) as error:
@@ -225,7 +226,7 @@ def test_neighbours_of_noise_on_sums_are_those_with_and_without_a_record(head: s
             account(parse_protocol(silent.encode()))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.dictionaries(st.sampled_from(KEYS), values, max_size=6),
     st.dictionaries(st.sampled_from(KEYS), values, max_size=5),
@@ -278,7 +279,7 @@ def _quoted(text: str) -> str:
     return '"' + "".join(c if c.isalnum() or c in " _-()=,.:" else f"\\u{min(ord(c), 0xFFFF):04x}" for c in text) + '"'
 
 
-@pytest.mark.parametrize("name", shipped())
+@together("name", shipped())
 def test_every_shipped_protocol_reads_and_says_where_it_is_from(name: str) -> None:
     protocol = load_protocol(name)
     assert protocol.source
@@ -286,7 +287,7 @@ def test_every_shipped_protocol_reads_and_says_where_it_is_from(name: str) -> No
     assert all(step.name for step in protocol.steps)
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda one: one.data)
+@together("setting", SETTINGS)
 def test_ldp_fls_files_have_the_papers_numbers_and_an_assumed_network(setting: Any) -> None:
     protocol = load_protocol("ldp-fl-" + re.sub("-", "", setting.data.lower()))
     (step,) = protocol.steps

@@ -21,6 +21,7 @@ from ldp_audit.accounting.shuffling.anonymous_counts import (
 )
 from ldp_audit.mechanisms.log_space import expit
 from tests.accounting.count_in_balls import in_balls
+from tests.together import together
 
 LN3 = math.log(3)
 UPPER, CENTER, LOWER = Fraction(3, 4), Fraction(1, 2), Fraction(1, 4)
@@ -96,7 +97,7 @@ def test_of_a_single_count_another_neighbourhood_gives_more() -> None:
     assert split.epsilon(1e-5) < anonymous_count(5, 0.5).epsilon(1e-5)
 
 
-@pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 1.0, 20.0, 50.0])
+@together("epsilon", [1e-9, 1e-3, 1.0, 20.0, 50.0])
 def test_alone_a_report_is_the_two_point_mechanism(epsilon: float) -> None:
     laws = anonymous_count(1, epsilon)
     assert laws.loss == pytest.approx([-epsilon, epsilon], rel=1e-6)
@@ -104,7 +105,7 @@ def test_alone_a_report_is_the_two_point_mechanism(epsilon: float) -> None:
     assert laws.delta(epsilon) == pytest.approx(0, abs=1e-15)
 
 
-@pytest.mark.parametrize("against", SECOND)
+@together("against", SECOND)
 def test_the_ends_of_epsilon(against: str) -> None:
     sure = anonymous_count(4, math.inf, against=against)  # type: ignore[arg-type]
     assert sure.first == pytest.approx([0, 1, 0, 0, 0])  # the others all report the lower value
@@ -114,7 +115,7 @@ def test_the_ends_of_epsilon(against: str) -> None:
     assert math.isinf(blind.epsilon(0.01)) == (against == "absent")
 
 
-@pytest.mark.parametrize("n", [2, 50, 1000])
+@together("n", [2, 50, 1000])
 def test_the_pure_epsilon_is_the_report_s_own_for_every_n(n: int) -> None:
     assert np.max(np.abs(anonymous_count(n, 2.0, others="center").loss)) == pytest.approx(2.0, rel=1e-12)
 
@@ -148,7 +149,7 @@ def test_reports_that_are_sure_only_move_the_count() -> None:
     assert more.loss == pytest.approx([0, 0, *few.loss, 0], rel=1e-15)
 
 
-@pytest.mark.parametrize("delta", [-0.1, 1.5, math.nan, "0.1"])
+@together("delta", [-0.1, 1.5, math.nan, "0.1"])
 def test_a_delta_that_is_none_is_named(delta: object) -> None:
     with pytest.raises(ValueError, match=r"delta must lie in \[0, 1\], got"):
         anonymous_count(3, 1.0).epsilon(delta)  # type: ignore[arg-type]
@@ -164,7 +165,7 @@ def test_losses_of_arrays_of_counts_and_chances() -> None:
         assert found[row, column] == pytest.approx(alone.loss[counts[row, column]], rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         ({"n": 0}, "n must be a whole number in 1"),

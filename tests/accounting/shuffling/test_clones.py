@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose
 from ldp_audit.accounting.shuffling.clones import CountedPair, clones, stronger_clones, third_value
 from ldp_audit.accounting.shuffling.expected_excess import log_fair_excess
+from tests.together import together
 
 Law = dict[tuple[int, ...], Fraction]
 LEVELS = [Fraction(1), Fraction(5, 4), Fraction(7, 5), Fraction(5, 2), Fraction(4, 5)]
@@ -54,8 +55,14 @@ KINDS: dict[str, tuple[Callable[..., CountedPair], Callable[[Fraction], tuple[Fr
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("t", "n"), [(Fraction(3), 2), (Fraction(3), 6), (Fraction(3, 2), 5), (Fraction(20), 7)])
+@together(
+    ("kind", "t", "n"),
+    [
+        (kind, t, n)
+        for kind in KINDS
+        for t, n in [(Fraction(3), 2), (Fraction(3), 6), (Fraction(3, 2), 5), (Fraction(20), 7)]
+    ],
+)
 def test_the_bounds_enclose_the_fractions_to_two_parts_in_10_to_the_11(kind: str, t: Fraction, n: int) -> None:
     """Would catch a wrong number of trials, a swapped direction, a lost third message."""
     make, chances = KINDS[kind]
@@ -70,8 +77,10 @@ def test_the_bounds_enclose_the_fractions_to_two_parts_in_10_to_the_11(kind: str
             assert high - low <= 2.1e-11
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("level", [700 * (1 - 1e-9), 700 * (1 - 1e-12), math.nextafter(700.0, 0.0), 30.0, -3.0, -800.0])
+@together(
+    ("kind", "level"),
+    itertools.product(KINDS, [700 * (1 - 1e-9), 700 * (1 - 1e-12), math.nextafter(700.0, 0.0), 30.0, -3.0, -800.0]),
+)
 def test_the_bounds_enclose_at_the_largest_epsilon_too(kind: str, level: float) -> None:
     """Next to it a count's complement is subnormal: would catch bounds 1e-11 wrong."""
     make, chances = KINDS[kind]
@@ -98,8 +107,10 @@ def histograms(t: Fraction, k: int, others: tuple[int, ...], held: int) -> Law:
     return law
 
 
-@pytest.mark.parametrize(("k", "n"), [(2, 2), (2, 5), (3, 2), (3, 4), (4, 3)])
-@pytest.mark.parametrize("t", [Fraction(3), Fraction(5, 4)])
+@together(
+    ("k", "n", "t"),
+    [(k, n, t) for k, n in [(2, 2), (2, 5), (3, 2), (3, 4), (4, 3)] for t in [Fraction(3), Fraction(5, 4)]],
+)
 def test_no_neighbourhood_of_the_others_beats_the_clones(k: int, n: int, t: Fraction) -> None:
     """All histograms of all placings, in fractions: would catch a clone too many."""
     pairs = [clones(math.log(t), n), stronger_clones(math.log(t), n)]
@@ -119,7 +130,7 @@ def test_twice_the_clones_would_be_beaten() -> None:
     assert counted(t, n, Fraction(1, 2), 1 / (t + 1), level) < worst
 
 
-@pytest.mark.parametrize(("k", "n"), [(3, 2), (3, 4), (4, 3)])
+@together(("k", "n"), [(3, 2), (3, 4), (4, 3)])
 def test_others_at_a_third_value_are_an_attained_lower_bound(k: int, n: int) -> None:
     t, level = Fraction(3), Fraction(5, 4)
     seen = hockey_stick(histograms(t, k, (2,) * (n - 1), 0), histograms(t, k, (2,) * (n - 1), 1), level)
@@ -164,8 +175,7 @@ def test_the_reversed_half_follows_from_the_other() -> None:
     assert math.exp(pair.log_delta_bounds(-math.log(3))[1]) == pytest.approx(exact, rel=1e-10)
 
 
-@pytest.mark.parametrize("epsilon0", [1e-9, 50.0])
-@pytest.mark.parametrize("n", [2, 1000, 10**6])
+@together(("epsilon0", "n"), itertools.product([1e-9, 50.0], [2, 1000, 10**6]))
 def test_tiny_and_huge_epsilons_keep_their_digits(epsilon0: float, n: int) -> None:
     """At 50 no client is ever a clone: delta is nearly 1 - e**(level - 50); at 1e-9 delta is about 1e-9."""
     level = epsilon0 * (1 - 1e-3) if epsilon0 > 1 or n <= 1000 else epsilon0 * 1e-3
@@ -204,8 +214,7 @@ def test_the_loss_above_few_clients_is_the_pair_s_own(n: int, epsilon0: float) -
             assert low <= most <= high + 3e-9 + 1e-11 * abs(high)
 
 
-@pytest.mark.parametrize("c", [1, 2, 7, 100, 1000, 10**5, 10**7])
-@pytest.mark.parametrize("z", [0.0, 0.4, 1.0, 1.3, 4.0, 12.0, 37.0])
+@together(("c", "z"), itertools.product([1, 2, 7, 100, 1000, 10**5, 10**7], [0.0, 0.4, 1.0, 1.3, 4.0, 12.0, 37.0]))
 def test_stop_losses_have_their_digits(c: int, z: float) -> None:
     gap = c / 2 - round(8 * z * math.sqrt(c)) / 16
     if gap <= 0:
@@ -233,13 +242,13 @@ def exact_stop_loss(c: int, gap: float) -> float:
         ctx.prec = before
 
 
-@pytest.mark.parametrize("epsilon0", [0.0, -1.0, 701.0, math.nan, math.inf])
+@together("epsilon0", [0.0, -1.0, 701.0, math.nan, math.inf])
 def test_epsilons_out_of_range_are_refused(epsilon0: float) -> None:
     with pytest.raises(ValueError, match="epsilon0 must lie above 0"):
         clones(epsilon0, 10)
 
 
-@pytest.mark.parametrize("n", [1, 0, 2.5, True, 10**9])
+@together("n", [1, 0, 2.5, True, 10**9])
 def test_clients_out_of_range_are_refused(n: int) -> None:
     with pytest.raises(ValueError, match="n must be a whole number"):
         stronger_clones(1.0, n)
@@ -247,7 +256,7 @@ def test_clients_out_of_range_are_refused(n: int) -> None:
         third_value(1.0, 10, 2)
 
 
-@pytest.mark.parametrize(("epsilon0", "n"), [(367.6, 60), (400.0, 60), (699.9, 41)])
+@together(("epsilon0", "n"), [(367.6, 60), (400.0, 60), (699.9, 41)])
 def test_chances_whose_products_are_no_floats_compose(epsilon0: float, n: int) -> None:
     """Would catch masses that do not add up to 1, and losses that do not ascend."""
     low, high = compose([(PrivacyLoss((clones(epsilon0, n),)), 2)]).epsilon_bounds(1e-6)

@@ -15,9 +15,10 @@ from ldp_audit.accounting.shuffling.count_loss import placed_count
 from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.mechanisms.log_space import expit
 from tests.accounting.count_in_balls import in_balls
+from tests.together import together
 
 
-@pytest.mark.parametrize(
+@together(
     "others",
     [
         [],
@@ -36,6 +37,7 @@ def test_few_clients_are_those_of_the_fractions(others: list[Fraction]) -> None:
         assert math.exp(law.log_delta_bounds(math.log(level))[0]) == pytest.approx(truth, rel=1e-13)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(
     ("epsilon0", "n", "upper", "halves"),
     [(1.0, 1200, 0, 0), (1.0, 1024, 341, 0), (3.0, 700, 600, 50), (0.01, 1500, 9, 9)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ from ldp_audit.accounting.shuffling.anonymous_counts import Chance, exact_laws
 from ldp_audit.accounting.shuffling.count_loss import CountLoss
 from ldp_audit.accounting.shuffling.worst_neighbourhood import SplitCounts, worst_split
 from ldp_audit.mechanisms.log_space import expit
+from tests.together import together
 
 
 def splits(*columns: tuple[int, int, int]) -> np.ndarray:
@@ -30,8 +32,13 @@ def exact(t: Fraction, level: Fraction, split: tuple[int, int, int]) -> float:
     return math.log(sum((max(Fraction(0), p - level * second[k]) for k, p in first.items()), Fraction(0)))
 
 
-@pytest.mark.parametrize("t", [Fraction(3), Fraction(11, 10), Fraction(400)])
-@pytest.mark.parametrize("share", [Fraction(0), Fraction(1, 50), Fraction(1, 2), Fraction(99, 100)])
+@together(
+    ("t", "share"),
+    itertools.product(
+        [Fraction(3), Fraction(11, 10), Fraction(400)],
+        [Fraction(0), Fraction(1, 50), Fraction(1, 2), Fraction(99, 100)],
+    ),
+)
 def test_few_clients_are_those_of_the_fractions(t: Fraction, share: Fraction) -> None:
     """Would catch a count that is one off, a missing coin, a tail that wraps around."""
     columns = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (2, 3, 0), (5, 1, 4), (0, 9, 0), (7, 0, 2)]
@@ -62,7 +69,7 @@ def by_polynomials(epsilon0: float, epsilon: float, split: tuple[int, int, int])
         return float(best.log())
 
 
-@pytest.mark.parametrize(
+@together(
     ("epsilon0", "epsilon", "split"),
     [
         (1.0, 1e-3, (150, 449, 0)),
@@ -132,7 +139,7 @@ def test_a_coin_for_every_client_of_a_block_would_be_beaten(monkeypatch: pytest.
     assert low[0] > high[0]
 
 
-@pytest.mark.parametrize(("epsilon0", "epsilon", "n"), [(1.0, 0.3, 200), (1e-6, 5e-7, 150), (5.0, 1.0, 300)])
+@together(("epsilon0", "epsilon", "n"), [(1.0, 0.3, 200), (1e-6, 5e-7, 150), (5.0, 1.0, 300)])
 def test_the_worst_split_is_found_among_few_clients(epsilon0: float, epsilon: float, n: int) -> None:
     level, upper = SplitCounts(epsilon0, epsilon), np.arange(float(n))
     lows, highs = level.log_delta(np.array([upper, n - 1 - upper, np.zeros(n)]))
@@ -141,7 +148,7 @@ def test_the_worst_split_is_found_among_few_clients(epsilon0: float, epsilon: fl
     assert high == pytest.approx(highs.max(), abs=1e-11)
 
 
-@pytest.mark.parametrize(
+@together(
     ("epsilon0", "n", "apart"),
     [(1.0, 5000, 5e-4), (1.0, 10**6, 5e-4), (1.0, 10**8, 2e-2), (1e-3, 10**4, 5e-4), (0.05, 20_000, 5e-4)],
 )
