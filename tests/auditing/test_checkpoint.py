@@ -19,13 +19,10 @@ from ldp_audit.auditing.record import State, arguments_of, found_from_dict, foun
 from ldp_audit.auditing.test import FIRST_CALLS, IncompleteError, Ledger
 from ldp_audit.files import write_whole
 from tests.auditing.samplers import atom_and_density, labels
+from tests.auditing.worker_samplers import biased
 from tests.together import together
 
 SAMPLES = 6 * CHUNK_ROWS
-
-
-def biased(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
-    return np.where(rng.random(n) < 0.9, x, -x)
 
 
 def vectors(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -135,7 +132,7 @@ def test_the_state_of_other_arguments_is_refused(changes: dict[str, Any], messag
 def test_the_state_of_another_program_is_refused(tmp_path: Path) -> None:
     state = tmp_path / "state.json"
     run(biased, state)
-    with pytest.raises(ValueError, match=r"target was 'tests.auditing.test_checkpoint:biased' and is '.*:vectors'"):
+    with pytest.raises(ValueError, match=r"target was 'tests.auditing.worker_samplers:biased' and is '.*:vectors'"):
         run(vectors, state)
 
 

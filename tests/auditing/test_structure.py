@@ -73,12 +73,17 @@ def _response(x: int, rng: np.random.Generator) -> int:
 
 
 @together("name", SHOWN)
-def test_a_bit_is_found_wherever_it_is_shown_and_a_randomised_one_is_not_accused(name: str) -> None:
-    """Would catch a program that prints the secret and is called consistent. False alarms: 0.001 a case, fixed seed."""
+def test_a_bit_is_found_wherever_it_is_shown(name: str) -> None:
+    """Would catch a program that prints the secret and is called consistent."""
     found = audit(_sampler(_clear, SHOWN[name]), (0, 1), 1.0, samples=1_000, seed=1)
     assert found.violated
     assert any("taken apart" in note for note in found.notes)
-    sound = audit(_sampler(_response, SHOWN[name]), (0, 1), 1.0, samples=1_000, seed=1)
+
+
+@together("name", list(SHOWN)[::3])
+def test_a_randomised_bit_is_not_accused(name: str) -> None:
+    """False alarms: 1e-6 a case."""
+    sound = audit(_sampler(_response, SHOWN[name]), (0, 1), 1.0, samples=2_000, confidence=1 - 1e-6)
     assert sound.verdict == "consistent"
     assert sound.epsilon_lower <= 1
 
