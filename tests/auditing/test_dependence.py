@@ -96,7 +96,7 @@ def test_noise_that_is_shared_within_a_call_gives_no_bound_above_the_truth(seed:
         assert result.epsilon_lower <= 1
 
 
-@pytest.mark.parametrize("sampler", [too_little_noise, one_seed])
+@together("sampler", [too_little_noise, one_seed])
 def test_a_broken_program_of_independent_calls_is_still_accused(sampler: Any) -> None:
     assert audit(sampler, (0.0, 1.0), 1.0, samples=20_000).violated
 

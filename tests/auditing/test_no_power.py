@@ -54,7 +54,7 @@ def test_an_assertion_without_power_fails_and_says_why() -> None:
     assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
 
 
-@pytest.mark.parametrize("sequential", [False, True])
+@together("sequential", [False, True])
 def test_labels_that_come_again_are_not_inconclusive(sequential: bool) -> None:
     """300 labels: about 3 in 100,000 outputs are alone among 8,000."""
     assert audit(many_labels, (0, 1), 1.0, samples=20_000, sequential=sequential).verdict == "consistent"

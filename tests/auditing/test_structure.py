@@ -117,7 +117,7 @@ def test_a_witness_takes_outputs_apart_as_its_audit_did() -> None:
     assert confirm(sampler, again, seed=5).violated
 
 
-@pytest.mark.parametrize(
+@together(
     "outputs",
     [
         [0.5, 1.5, 2.5],
@@ -126,7 +126,6 @@ def test_a_witness_takes_outputs_apart_as_its_audit_did() -> None:
         [],
         [str(uuid.UUID(int=k)) for k in range(20)],
     ],
-    ids=["numbers", "labels", "rows that recur", "nothing", "ids alone"],
 )
 def test_what_is_audited_whole_is_not_taken_apart(outputs: list[Any]) -> None:
     assert learned_structure(outputs) is None

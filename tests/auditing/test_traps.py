@@ -112,9 +112,7 @@ def test_what_is_too_rare_to_be_seen_is_said():
     assert fewer.coverage_floor > result.coverage_floor
 
 
-@pytest.mark.parametrize(
-    "specimen", [encodings.TWO_BITS_TWICE, encodings.SYMMETRIC_TWICE], ids=["two values", "twenty values"]
-)
+@together("specimen", [encodings.TWO_BITS_TWICE, encodings.SYMMETRIC_TWICE])
 def test_a_unary_encoding_with_twice_its_budget_is_caught(specimen: Any):
     """Trap 9 (the fixed event 'the value is guessed right' shows half of it, which is the claim)."""
     result = audit(specimen.broken, specimen.inputs, specimen.claimed_epsilon, samples=50_000)

@@ -93,7 +93,7 @@ def test_laplace_in_32_bits_gives_most_outputs_of_one_input_away() -> None:
     assert TextbookLaplace()(example.reached, u)[0] == np.float32(example.output)
 
 
-@pytest.mark.parametrize(("dtype", "share"), [("bfloat16", 0.79297), ("float16", 0.80420)])
+@together(("dtype", "share"), [("bfloat16", 0.79297), ("float16", 0.80420)])
 def test_laplace_in_narrow_dtypes_has_disjoint_outputs_elsewhere(dtype: str, share: float) -> None:
     found = findings.Finding(TextbookLaplace(), dtype, (0.0, 1.0)).run()
     assert (found.method, found.epsilon) == ("enumerated", math.inf)
