@@ -124,23 +124,15 @@ def audit_independent(
     samples: int,
     error: float,
     places: tuple[int, int] = (0, 1),
-    delta: float = 0.0,
     progress: Callable[[str], None] | None = None,
 ) -> IndependentBound:
     """Bound epsilon from all coordinates together.
 
     pair: two inputs, in either order.   places: their numbers, which the keys of the calls contain.
-    samples: of each input, the search included.   error: in (0, 1), of the bound.   delta: 0; the product of events
-    has no such bound at any other.
-    Raises ValueError for bad arguments and where outputs are not vectors as long as the law, ProgramError for a program
-    that fails.
+    samples: of each input, the search included, 10 or more.   error: in (0, 1), of the bound, which is at delta 0: the
+    product of events has none at any other.
+    Raises ValueError where outputs are not vectors as long as the law, ProgramError for a program that fails.
     """
-    if delta != 0:
-        raise ValueError(f"delta must be 0 for a bound from independent coordinates, got {delta!r}")
-    if samples < 10:
-        raise ValueError(f"samples must be at least 10, got {samples!r}")
-    if not 0 < error < 1:
-        raise ValueError(f"error must be in (0, 1), got {error!r}")
     program.fit_rows(law.dimension)
     searched = max(2, min(max(samples // 20, 2000), 200_000, samples // 5, _SEARCH_VALUES // law.dimension))
     first, second = (

@@ -46,7 +46,6 @@ Privacy Systems" (IEEE S&P 2022). The noise is also bounded, by sigma sqrt(2 b l
 from __future__ import annotations
 
 import math
-import runpy
 from dataclasses import dataclass
 from typing import Any
 
@@ -250,9 +249,3 @@ piecewise32 = GeneratorSampler(TextbookPiecewise(), "float32")
 piecewise64 = GeneratorSampler(TextbookPiecewise(), "float64")
 box_muller32 = GeneratorSampler(TextbookBoxMuller(), "float32")
 box_muller64 = GeneratorSampler(TextbookBoxMuller(), "float64")
-
-
-if (
-    __name__ == "__main__"
-):  # the tables of what these programs guarantee; --limits: those of the two-point program alone
-    runpy.run_module("ldp_audit.implementations.textbook_findings", run_name="__main__")

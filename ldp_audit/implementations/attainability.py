@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldp_audit.auditing.bounds import Counts, check_confidence, lower_limit, upper_limit
+from ldp_audit.auditing.bounds import Counts, lower_limit, upper_limit
 from ldp_audit.auditing.choice import Choice, Sample, choose
 from ldp_audit.auditing.event_search import InputSearch, as_search
 from ldp_audit.auditing.fresh import Fresh
@@ -35,7 +35,9 @@ from ldp_audit.auditing.test import Test, count_all, dependence_of_outputs
 from ldp_audit.implementations.evaluation import SamplerMap, random_words
 from ldp_audit.implementations.grid import Grid
 from ldp_audit.implementations.implementation_result import JointCounts, LowerBounds, PairChannel
-from ldp_audit.numerics import whole
+
+CONFIDENCE = 1 - 1e-6
+"""Of all bounds together."""
 
 _SEARCH = 0
 _SHARES = {"seen": 4, "learn": 8, "cut": 8, "compare": 8}  # 1 / share of the samples; the rest is counted
@@ -55,18 +57,15 @@ def by_samples(
     samples: int,
     seed: int,
     progress: Callable[[str], None] | None,
-    confidence: float = 1 - 1e-6,
     fresh: Fresh | None = None,
 ) -> tuple[tuple[PairChannel, ...], tuple[str, ...]]:
     """Lower bounds for each pair of inputs, and their assumptions.
 
     sampler_map: (x, u1, ..., uk) -> outputs: numbers, labels, or rows.   uniforms: k.
-    samples: of each input, >= 10.   confidence: of all bounds together.
+    samples: of each input, >= 10.   seed: of the words.
     fresh: the program before its first call, where outputs may depend on each other: there is no bound where they do.
-    Raises ValueError for bad arguments, and where the map fails or returns unreadable outputs.
+    Raises ValueError where the map fails or returns unreadable outputs.
     """
-    whole(samples, "samples", 10)
-    check_confidence(confidence)
 
     def sampler(x: Any, n: int, rng: np.random.Generator) -> Any:
         with np.errstate(all="ignore"):  # the grid has points such as u = 0, with ln 0
@@ -81,7 +80,7 @@ def by_samples(
             progress(
                 f"inputs {first + 1} and {second + 1} of {len(search.inputs)}: looking for events that tell them apart"
             )
-        bounds, witness = _pair(program, search.inputs, (first, second), samples, (1 - confidence) / len(search.pairs))
+        bounds, witness = _pair(program, search.inputs, (first, second), samples, (1 - CONFIDENCE) / len(search.pairs))
         if fresh is not None and bounds.epsilon > 0:
             said, why, _ = dependence_of_outputs(witness, program, fresh, called=True)
             if said is not None:
@@ -92,7 +91,7 @@ def by_samples(
             rests_on += [] if why is None else [why]
         channels.append(bounds)
         rests_on.append(_in_words(witness))
-    limits = f"lower bounds from random words; all hold with confidence {confidence}"
+    limits = f"lower bounds from random words; all hold with confidence {CONFIDENCE}"
     return tuple(channels), (limits, *rests_on)
 
 

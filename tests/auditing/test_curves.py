@@ -162,7 +162,7 @@ def whole_run(
     return Curves(tally[1:], error), choice
 
 
-@pytest.mark.parametrize(("name", "sampler"), [("laplace", laplace), ("gaussian", gaussian)])
+@together(("name", "sampler"), [("laplace", laplace), ("gaussian", gaussian)])
 def test_whole_runs_hold_as_often_as_stated(name: str, sampler: Callable) -> None:
     """Cells learned in each run; exact binomial test, false alarm 1e-6."""
     runs, error = 25, 0.2

@@ -87,7 +87,7 @@ def one_seed(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
     return x + np.random.default_rng(0).laplace(size=n)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@together("seed", range(4))
 def test_noise_that_is_shared_within_a_call_gives_no_bound_above_the_truth(seed: int) -> None:
     """The true epsilon is 1 for each output alone."""
     for sampler in (one_draw, used_again):
@@ -96,7 +96,7 @@ def test_noise_that_is_shared_within_a_call_gives_no_bound_above_the_truth(seed:
         assert result.epsilon_lower <= 1
 
 
-@pytest.mark.parametrize("sampler", [too_little_noise, one_seed])
+@together("sampler", [too_little_noise, one_seed])
 def test_a_broken_program_of_independent_calls_is_still_accused(sampler: Any) -> None:
     assert audit(sampler, (0.0, 1.0), 1.0, samples=20_000).violated
 
@@ -111,8 +111,11 @@ def test_the_note_says_what_was_seen() -> None:
     assert any("outputs of one call depend on each other" in text for note in notes for text in note)
 
 
-@pytest.mark.parametrize("make", [Rappor, closure, of_a_module], ids=["object", "closure", "module"])
-@pytest.mark.parametrize("sequential", [False, True])
+@pytest.mark.parametrize(
+    ("make", "sequential"),
+    [(Rappor, False), (closure, True), (of_a_module, False)],
+    ids=["object", "closure, sequentially", "module"],
+)
 def test_a_client_that_remembers_is_not_accused(make: Callable[[], Any], sequential: bool) -> None:
     """Would catch "violated, at least 2.4" of a sound program."""
     result = audit(make(), (0, 1), 1.02, samples=30_000, sequential=sequential)
@@ -161,19 +164,19 @@ of_an_object = OfAnObject()
 """
 
 
-@together(("name", "copies"), [("of_the_module", 16), ("of_numpy", 16), ("of_an_object", 1)])
 def test_copies_of_a_generator_of_the_program_do_not_count_the_same(
-    name: str, copies: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Copies that draw the same outputs passed for one large sample, and every fifth violation for a memory."""
     (tmp_path / "noisy.py").write_text(NOISY)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "noisy", raising=False)
-    sampler = getattr(importlib.import_module("noisy"), name)
-    witness = audit(own_entropy, (0.0, 1.0), 1.0, samples=20_000).witness
-    counts = Fresh(sampler).counts(Program(sampler, 0), witness, 1)
-    assert counts.shape == (2, copies)
-    assert copies == 1 or all(len(set(column)) > 3 for column in counts.tolist())
+    noisy = importlib.import_module("noisy")
+    witness = audit(too_little_noise, (0.0, 1.0), samples=20_000).witness
+    for sampler, copies in ((noisy.of_the_module, 16), (noisy.of_numpy, 16), (noisy.of_an_object, 1)):
+        counts = Fresh(sampler).counts(Program(sampler, 0), witness, 1)
+        assert counts.shape == (2, copies)
+        assert copies == 1 or all(len(set(column)) > 3 for column in counts.tolist())
 
 
 def test_a_pure_program_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import pytest
 from ldp_audit import audit
 from ldp_audit.accounting.conversion.conversions import gaussian_renyi, laplace_zcdp, zcdp_to_delta
 from ldp_audit.auditing import Counts, Curves
+from tests.together import together
 
 Sampler = Callable[[float, int, np.random.Generator], np.ndarray]
 
@@ -29,12 +30,12 @@ def laplace(epsilon: float) -> Sampler:
     [(gaussian(0.5), 0.5), (gaussian(0.02), 0.02), (laplace(1.0), 0.5), (laplace(1.0), laplace_zcdp(1.0).value)],
 )
 def test_true_claims_of_zcdp_are_not_violated(sampler: Sampler, rho: float) -> None:
-    """Catches a bound above the truth: 50 audits, each wrong with probability 0.0002 at most."""
-    for seed in range(50):
+    """Catches a bound above the truth: 15 audits, each wrong with probability 0.0002 at most."""
+    for seed in range(15):
         assert not audit(sampler, (0.0, 1.0), samples=3000, seed=seed, claimed_rho=rho).violated
 
 
-@pytest.mark.parametrize(
+@together(
     ("sampler", "rho"),
     [(gaussian(0.5), 0.25), (gaussian(2.0), 1.0), (laplace(1.0), laplace_zcdp(1.0).value / 3), (laplace(1.0), 0.0)],
 )
@@ -84,7 +85,7 @@ def test_outputs_that_share_their_noise_are_not_accused() -> None:
     assert "the Renyi divergence" not in result.describe()
 
 
-@pytest.mark.parametrize(
+@together(
     ("claims", "says"),
     [
         ({"claimed_rho": -1.0}, "claimed_rho must be a number >= 0, or None, got -1.0"),

@@ -24,7 +24,7 @@ def test_membership_is_that_of_half_open_intervals(edges: list[float], values: l
     assert Event(intervals).contains(read(values, len(values))).tolist() == expected
 
 
-@pytest.mark.parametrize("count", [1, 4])
+@together("count", [1, 4])
 def test_infinite_outputs_belong_to_the_open_ends(count: int) -> None:
     inner = tuple((float(place), place + 0.5) for place in range(1, count))
     event = Event(((-math.inf, 0.0), *inner, (10.0, math.inf)))

@@ -142,7 +142,7 @@ def test_the_check_of_false_alarms_can_fail() -> None:
         assert_at_most(alarms, runs, 0.2)
 
 
-@pytest.mark.parametrize(
+@together(
     ("change", "inputs", "stated"),
     [(0.005, 10, 0.999), (-0.005, 10, 0.999), (0.005, 2, 0.8), (-0.005, 2, 0.8)],
 )
@@ -170,7 +170,7 @@ def test_half_a_percent_goes_to_one_wrong_label_on_one_input() -> None:
     assert any("y = 7" in result.witness.describe() for result in results)
 
 
-@pytest.mark.parametrize("sign", [1, -1])
+@together("sign", [1, -1])
 def test_the_change_that_is_called_detectable_is_detected(sign: int) -> None:
     """With probability 0.95 or more; exact binomial test, false alarm 1e-6."""
     law, runs = RandomizedResponse(2.0, 10), 80

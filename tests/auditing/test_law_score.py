@@ -13,6 +13,7 @@ from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.scores.law_score import LawScore, log_ratio
 from ldp_audit.auditing.test import Test, count_all
 from ldp_audit.mechanisms import FiniteChannel, Laplace, PerturbedEncoding, Piecewise, RandomizedResponse
+from tests.together import together
 
 
 def test_the_ratio_of_a_laplace_law_is_the_formula():
@@ -64,7 +65,7 @@ def test_labels_among_numbers_stay_labels():
     assert Event(((0.0, math.inf),), (None,), score).contains(outputs).tolist() == [True, True, False, True]
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf])
+@together("value", [math.nan, math.inf])
 def test_a_law_that_gives_no_log_probability_is_refused(value):
     class Broken:
         def log_prob(self, y, x):
@@ -114,7 +115,7 @@ def _bound(sampler, law, pair, samples, error):
     return Region(counts, error, found.design_epsilon(0.0)).epsilon_lower()
 
 
-@pytest.mark.parametrize("law", [Laplace(1.0), Piecewise(1.0)], ids=["laplace", "piecewise"])
+@together("law", [Laplace(1.0), Piecewise(1.0)])
 def test_the_law_finds_an_event_that_shows_nearly_all_of_its_epsilon(law):
     # Error 1e-6: the chance that the bound exceeds 1. The lower end is 12 standard deviations of the estimate away.
     bound = _bound(lambda x, n, rng: law.sample(np.full(n, float(x)), rng=rng), law, law.worst_pair(), 200_000, 1e-6)

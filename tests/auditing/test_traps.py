@@ -31,7 +31,7 @@ ERROR = 0.1
 
 def test_the_event_is_tested_on_other_samples_than_those_that_chose_it():
     """Trap 1 (98% of the bounds above the truth): outputs that say nothing, among which the best would look good."""
-    assert_at_most(bounds_above(0.0, _uniform, (0, 1), samples=400, audits=150), 150, ERROR)
+    assert_at_most(bounds_above(0.0, _uniform, (0, 1), samples=400, audits=60), 60, ERROR)
     naive = sum(_bound_of_the_best_cell(seed) > 0 for seed in range(25))
     assert stats.binom.sf(naive - 1, 25, ERROR) < FALSE_ALARM, "the mistake itself would not be noticed here"
 
@@ -52,8 +52,8 @@ def test_a_program_that_leaks_nothing_gets_the_bound_zero():
 
 def test_no_family_of_mechanisms_is_assumed():
     """Trap 4 (a Gaussian trade-off 'proves' 1.59 of randomised response with 1.0, in 40 of 40 runs)."""
-    assert_at_most(bounds_above(1.0, randomized_response(1.0), (0, 1), samples=2_000, audits=100), 100, ERROR)
-    assert_at_most(bounds_above(1.0, two_point(1.0), (-1.0, 1.0), samples=2_000, audits=12), 12, ERROR)
+    assert_at_most(bounds_above(1.0, randomized_response(1.0), (0, 1), samples=2_000, audits=30), 30, ERROR)
+    assert_at_most(bounds_above(1.0, two_point(1.0), (-1.0, 1.0), samples=2_000, audits=8), 8, ERROR)
 
 
 @together(("p", "claim", "error"), [(0.5, 0.0, 0.5), (0.5, 1.0, 0.05), (0.7, 1.0, 0.001), (0.2, 0.5, 0.2)])
@@ -112,9 +112,7 @@ def test_what_is_too_rare_to_be_seen_is_said():
     assert fewer.coverage_floor > result.coverage_floor
 
 
-@pytest.mark.parametrize(
-    "specimen", [encodings.TWO_BITS_TWICE, encodings.SYMMETRIC_TWICE], ids=["two values", "twenty values"]
-)
+@together("specimen", [encodings.TWO_BITS_TWICE, encodings.SYMMETRIC_TWICE])
 def test_a_unary_encoding_with_twice_its_budget_is_caught(specimen: Any):
     """Trap 9 (the fixed event 'the value is guessed right' shows half of it, which is the claim)."""
     result = audit(specimen.broken, specimen.inputs, specimen.claimed_epsilon, samples=50_000)
@@ -130,6 +128,7 @@ def test_different_outputs_stay_different(one: Any, other: Any):
     """Trap 10 (floats cast to whole numbers, values cut to a range by hand): each pair tells the inputs apart."""
 
     def tells(x: int, n: int, rng: np.random.Generator) -> list[Any]:
+        rng.random()  # a program that draws nothing would be asked again in a new process
         return [other if x else one] * n
 
     result = audit(tells, (0, 1), 1.0, samples=2_000)

@@ -38,7 +38,7 @@ def by_brute_force(x: int, n: int, y: int, m: int, design: float, design_delta: 
     return p[inside], q[inside]
 
 
-@pytest.mark.parametrize(
+@together(
     ("counts", "design", "delta"),
     [
         ((9, 12, 2, 12), 1.0, 0.0),
@@ -144,7 +144,7 @@ def test_the_gap_is_at_most_three_quarters_of_that_of_two_separate_limits(
     assert gap_beside_that_of_two_limits(n, epsilon, values) <= share
 
 
-@pytest.mark.parametrize("n", [100_000, 1_000_000])
+@together("n", [100_000, 1_000_000])
 def test_the_gap_of_randomised_response_at_2_is_near_its_limit(n: int) -> None:
     """No test does better than 0.7459 there in the limit of many samples: 1.645 hypot(a, b) / (1.96 (a + b)), where
     a and b are the deviations of ln p and ln q. With weights that depend on q, not p, it is 0.76 for 100,000."""

@@ -18,6 +18,10 @@ def uniform(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
     return rng.random(n) ** (1 + x)
 
 
+def biased(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    return np.where(rng.random(n) < 0.9, x, -x)
+
+
 class Bad:
     """Does something bad in these chunks, on input 0; once only, where a file is to say that it did."""
 

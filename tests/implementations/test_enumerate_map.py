@@ -84,7 +84,7 @@ def test_random_maps_have_the_channel_of_brute_force(tables: list[list[int]], ep
         assert (pair.delta(math.inf) > 0) == bool(pair.exclusive) == math.isinf(pair.epsilon)
 
 
-@pytest.mark.parametrize("uniforms", [2, 3])
+@together("uniforms", [2, 3])
 def test_several_uniforms_are_independent(uniforms: int) -> None:
     """Would catch two uniforms made of the same bits, or the example's words in the wrong order."""
     table = np.random.default_rng(uniforms).integers(0, 5, (2, *[8] * uniforms))

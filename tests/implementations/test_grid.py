@@ -52,7 +52,7 @@ def test_the_points_are_those_that_the_generators_draw() -> None:
         assert (multiples % 2 == 1).any()
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@together("dtype", [torch.float16, torch.bfloat16])
 def test_torch_halves_of_24_bits_are_what_torch_draws(dtype: torch.dtype) -> None:
     """Would catch torch.rand taken for a grid of 11 or 8 bits: the same generator's float32 values name the words."""
     words = (torch.rand(100_000, generator=torch.Generator().manual_seed(1)).double() * 2**24).long().numpy()
@@ -71,7 +71,7 @@ def test_words_are_the_whole_numbers_themselves(bits: int, dtype: Any) -> None:
     assert Grid(4, torch.int64, words=True).uniforms(np.array([0, 15])).tolist() == [0, 15]
 
 
-@pytest.mark.parametrize("words", [False, True])
+@together("words", [False, True])
 def test_uniforms_are_new_arrays(words: bool) -> None:
     """A map that writes into its uniforms must not write into the words."""
     given = np.arange(16)

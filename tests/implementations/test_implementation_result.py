@@ -101,7 +101,7 @@ def test_the_json_form_has_everything_and_no_infinity() -> None:
     )
 
 
-@pytest.mark.parametrize("pair", [ALONE, COUNTED])
+@together("pair", [ALONE, COUNTED])
 def test_a_negative_epsilon_is_refused(pair: PairChannel) -> None:
     with pytest.raises(ValueError, match="epsilon must be a number >= 0"):
         pair.delta(-1.0)

@@ -118,13 +118,12 @@ def test_a_large_container_hides_no_generator() -> None:
     assert implementation_of(program, (0, 1), claimed_epsilon=1.0, samples=200).verdict == "not refuted"
 
 
-@pytest.mark.parametrize(
+@together(
     ("program", "inputs", "epsilon"),
     [
         (lambda x: x if random.random() < 1 / (1 + math.exp(-12)) else -x, (-1, 1), 12.1),
         (lambda x: 1 if x == 1 and random.random() < 1e-4 else 0, (0, 1), 1.0),
     ],
-    ids=["sound", "rare"],
 )
 def test_a_program_that_is_handed_no_generator_gets_no_exact_verdict(program: Any, inputs: Any, epsilon: float) -> None:
     """Catches a count of one word, of what some calls happened to return."""
@@ -187,7 +186,7 @@ def by_few(x: int, n: int, rng: Generator) -> np.ndarray:
     return drawn < (512 + 400 * x if 1 < n < 60 else 512)
 
 
-@pytest.mark.parametrize("program", [by_one, by_few])
+@together("program", [by_one, by_few])
 def test_another_law_for_other_numbers_of_outputs_is_no_rounding(program: Any) -> None:
     """Catches any difference taken for one of the last place; at worst each output is played back by its own call."""
     found = implementation_of(program, (0, 1), claimed_epsilon=0.1)
@@ -224,7 +223,7 @@ def test_what_an_enumerated_map_takes_on_trust_is_said() -> None:
     assert "taken on trust: each output is a function of x and its own words alone" in result.describe()
 
 
-@pytest.mark.parametrize("how", [{"bits": 8}, {"bits": 53, "monotone": True}])
+@together("how", [{"bits": 8}, {"bits": 53, "monotone": True}])
 def test_a_map_that_ends_the_process_is_an_error(how: dict[str, Any]) -> None:
     with pytest.raises(ProgramError, match="SystemExit: 0"):
         implementation(lambda x, u: sys.exit(0), (0, 1), **how)

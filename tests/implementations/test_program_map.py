@@ -16,109 +16,34 @@ from ldp_audit.implementations.audit_implementation import implementation_of, un
 from ldp_audit.implementations.fake_generator import NotEnumerable
 from ldp_audit.implementations.program_map import ProgramMap, map_of
 from ldp_audit.mechanisms import RandomizedResponse, TwoPoint
+from tests.implementations.programs import (
+    Remembers,
+    by_input,
+    coarse,
+    constant,
+    copies,
+    fails_at_zero,
+    flat_by_draw,
+    flat_by_output,
+    hidden,
+    mixed,
+    noisy,
+    of_one_value,
+    of_the_library,
+    one_draw_for_a_call,
+    rejects,
+    rejects_zero,
+    shared_by_a_call,
+    single_float,
+    swallows,
+    two_calls,
+    two_columns,
+    two_rows,
+)
 from tests.together import together
 
 INPUTS = (-1.0, 1.0)
 Generator = np.random.Generator
-
-
-def coarse(x: float, n: int, rng: Generator) -> np.ndarray:
-    """A threshold on 8 bits: 3 to 1."""
-    return np.where(rng.integers(0, 256, n) < 64, -x, x)
-
-
-def single_float(x: float, n: int, rng: Generator) -> np.ndarray:
-    return np.where(rng.random(n, dtype=np.float32) < 0.25, -x, x)
-
-
-def two_rows(x: float, n: int, rng: Generator) -> np.ndarray:
-    u = rng.random((2, n))
-    return x + u[0] + 2 * u[1]
-
-
-def two_columns(x: float, n: int, rng: Generator) -> np.ndarray:
-    u = rng.random((n, 2))
-    return x + u[:, 0] + 2 * u[:, 1]
-
-
-def two_calls(x: float, n: int, rng: Generator) -> np.ndarray:
-    return x + rng.random(n) + 2 * rng.uniform(-1, 1, n)
-
-
-def flat_by_output(x: float, n: int, rng: Generator) -> np.ndarray:
-    u = rng.random(2 * n).reshape(n, 2)
-    return x + u[:, 0] + 2 * u[:, 1]
-
-
-def flat_by_draw(x: float, n: int, rng: Generator) -> np.ndarray:
-    u = rng.random(2 * n).reshape(2, n)
-    return x + u[0] + 2 * u[1]
-
-
-def of_one_value(x: float, rng: Generator) -> float:
-    return x if rng.integers(0, 256) < 192 else -x
-
-
-def shared_by_a_call(x: float, n: int, rng: Generator) -> np.ndarray:
-    """One sign for all outputs of a call."""
-    return np.where(rng.integers(0, 4, n) == 0, -x, x) * (1 if rng.integers(0, 2) else 2)
-
-
-def mixed(x: float, n: int, rng: Generator) -> np.ndarray:
-    return np.where(rng.integers(0, 8, n) < 2, rng.integers(0, 2, n), x)
-
-
-def rejects(x: float, n: int, rng: Generator) -> np.ndarray:
-    drawn = rng.random(n)
-    while (drawn < 0.3).any():
-        again = drawn < 0.3
-        drawn[again] = rng.random(again.sum())
-    return np.where(drawn < 0.5, x, -x)
-
-
-def rejects_zero(x: float, n: int, rng: Generator) -> np.ndarray:
-    """Draws again at one word in 2**16, which no trace meets; `integers` stands for a uniform without its zero."""
-    drawn = rng.integers(0, 2**16, n)
-    while (drawn == 0).any():
-        drawn[drawn == 0] = rng.integers(0, 2**16, (drawn == 0).sum())
-    return np.where(drawn < 2**14, -x, x)
-
-
-def noisy(x: float, n: int, rng: Generator) -> np.ndarray:
-    return x + rng.normal(size=n)
-
-
-def hidden(x: float, n: int, rng: Generator) -> np.ndarray:
-    return np.where(rng.random(n) < 0.5, x, -x) * (1 + np.random.default_rng().random(n))
-
-
-def of_the_library(x: float, n: int, rng: Generator) -> np.ndarray:
-    return np.where(np.random.random(n) < 0.5, x, -x)
-
-
-def swallows(x: float, n: int, rng: Generator) -> np.ndarray:
-    """Catches the refusal and goes on without noise."""
-    try:
-        return x + rng.normal(size=n)
-    except Exception:  # noqa: BLE001
-        return np.full(n, x)
-
-
-def copies(x: float, n: int, rng: Generator) -> np.ndarray:
-    return x + np.random.Generator(rng.bit_generator).random(n)
-
-
-def by_input(x: float, n: int, rng: Generator) -> np.ndarray:
-    """Two draws on one input, one on the other."""
-    return x + rng.random(n) + (rng.random(n) if x > 0 else 0)
-
-
-def constant(x: float, n: int, rng: Generator) -> np.ndarray:
-    return np.full(n, abs(x))
-
-
-def fails_at_zero(x: float, rng: Generator) -> float:
-    return x * math.log(rng.integers(0, 256))
 
 
 def planned(program: Any) -> ProgramMap:
@@ -247,14 +172,15 @@ def test_words_too_long_for_one_are_longer_uniforms() -> None:
     assert implementation_of(program, INPUTS, claimed_epsilon=0.1, samples=2000).verdict == "not refuted"
 
 
-@together(
-    ("program", "reason"),
-    [(noisy, "it calls normal()"), (rejects, "how much it draws varies"), (hidden, "asks the operating system")],
-)
+@together(("program", "reason"), [(noisy, "it calls normal()"), (hidden, "asks the operating system")])
 def test_what_cannot_be_enumerated_is_sampled_and_never_holds(program: Any, reason: str) -> None:
-    result = implementation_of(program, INPUTS, claimed_epsilon=50.0, samples=2000)
-    assert (result.method, result.verdict) == ("sampled", "not refuted")
-    assert reason in result.assumptions[0]
+    """The same seed gives the same result where the seed decides the outputs."""
+    first = implementation_of(program, INPUTS, claimed_epsilon=50.0, samples=2000, seed=5)
+    assert (first.method, first.verdict) == ("sampled", "not refuted")
+    assert reason in first.assumptions[0]
+    if program is noisy:
+        again = implementation_of(program, INPUTS, claimed_epsilon=50.0, samples=2000, seed=5)
+        assert {**again.to_dict(), "seconds": 0} == {**first.to_dict(), "seconds": 0}
 
 
 def test_a_violation_is_found_where_nothing_can_be_enumerated() -> None:
@@ -265,27 +191,9 @@ def test_a_violation_is_found_where_nothing_can_be_enumerated() -> None:
     assert (result.method, result.verdict) == ("sampled", "violated")
 
 
-class Remembers:
-    """A client with a permanent answer to each question: epsilon 1 in all, however often it is asked."""
-
-    def __init__(self) -> None:
-        self.answers: dict[int, int] = {}
-
-    def report(self, x: int, rng: np.random.Generator) -> int:
-        """The answer, drawn where the question is new."""
-        if x not in self.answers:
-            self.answers[x] = int(RandomizedResponse(1.0).sample(x, rng=rng))
-        return self.answers[x]
-
-
-def one_draw_for_a_call(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Epsilon 1 for each output, and for a call as a whole."""
-    return np.full(n, x if rng.exponential() < 1.3132616875182228 else 1 - x)
-
-
 @together("new", [lambda: Remembers().report, lambda: one_draw_for_a_call])
 def test_samples_that_depend_on_each_other_accuse_nobody(new: Callable[[], Any]) -> None:
-    results = [implementation_of(new(), (0, 1), claimed_epsilon=1.0, samples=5000, seed=seed) for seed in range(5, 8)]
+    results = [implementation_of(new(), (0, 1), claimed_epsilon=1.0, samples=5000, seed=seed) for seed in (5, 6)]
     assert {(one.method, one.verdict, one.epsilon) for one in results} == {("sampled", "not refuted", 0.0)}
     assert any("show less than once in a million times" in one.assumptions[-1] for one in results)
 
@@ -378,11 +286,6 @@ def test_bad_arguments_are_named(arguments: dict[str, Any], message: str) -> Non
         implementation_of(coarse, (1.0,))
 
 
-def test_the_same_seed_gives_the_same_result() -> None:
-    first, second = (implementation_of(noisy, INPUTS, samples=2000, seed=5).to_dict() for _ in range(2))
-    assert {**first, "seconds": 0} == {**second, "seconds": 0}
-
-
 def test_a_program_keeps_its_map_when_it_is_called_from_outside() -> None:
     """The map is one of `implementation`'s: the same counts with and without the program."""
     found = planned(coarse)
@@ -413,12 +316,11 @@ def test_a_torch_function_is_enumerated_through_its_adapter(name: str) -> None:
     assert result.epsilon == pytest.approx(math.log(3), abs=1e-12)
 
 
-def test_torch_noise_is_sampled() -> None:
+def test_torch_noise_cannot_be_played_back() -> None:
     torch = pytest.importorskip("torch")
 
     def program(batch: Any, generator: Any) -> Any:
         return batch + torch.randn(batch.shape, generator=generator)
 
-    result = implementation_of(program, INPUTS, claimed_epsilon=50.0, samples=2000)
-    assert result.verdict == "not refuted"
-    assert "torch's randn" in result.assumptions[0]
+    with pytest.raises(NotEnumerable, match="torch's randn"):
+        planned(program)

@@ -38,9 +38,10 @@ from tests.implementations.shipped_runs import (
     some_float,
     words_leading_to,
 )
+from tests.together import together
 
 
-@pytest.mark.parametrize("d", [2, 4])
+@together("d", [2, 4])
 def test_corners_are_uniform_on_either_side_in_even_dimensions(d: int) -> None:
     """All corners, turned to the side of (1, .., 1) or away from it, or refused: those kept come equally often."""
     m = DuchiVector(1.0, d)

@@ -19,7 +19,7 @@ class Specimen:
     inputs: what an audit compares.   claimed_epsilon, claimed_delta: what both programs are said to have.
     broken_epsilon, sound_epsilon: nats, at claimed_delta, over these inputs: exact, or None where not worked out.
     floating_point: it shows in the last bits of numbers alone, which an audit looks at when it is asked to.
-    subtle: it takes the default number of samples to see; a twentieth of it shows the others.
+    subtle: it takes the default number of samples or more to see; a twentieth of it shows the others.
     remembers: its outputs depend on one draw, of which no number proves anything: an audit says so, and accuses nobody.
     """
 

@@ -75,7 +75,7 @@ def test_a_sound_client_is_consistent_and_a_broken_one_violated() -> None:
 
 def test_the_seed_decides_and_workers_start_clients_of_their_own() -> None:
     sampler = from_command(client(SOUND))
-    one, two = (audit(sampler, (0, 1), 1.0, samples=200_000, workers=workers) for workers in (1, 2))
+    one, two = (audit(sampler, (0, 1), 1.0, samples=20_000, workers=workers) for workers in (1, 2))
     assert one.witness == two.witness
     sent = pickle.loads(pickle.dumps(sampler))
     assert sent == sampler
@@ -92,10 +92,10 @@ def test_the_client_of_the_documentation_that_is_in_another_language() -> None:
 
 
 def test_a_shell_command_with_the_input_in_it_is_run_once_for_each_output_and_noted_as_unseeded() -> None:
-    """The client prints what it was given: epsilon is infinite, and 100 outputs of each input show it."""
+    """The client prints what it was given: epsilon is infinite, and 60 outputs of each input show it."""
     sampler = from_command("sh -c 'echo $1' sh --value={x}")
     assert sampler("a b; echo {n}", 2, np.random.default_rng(0)) == ["--value=a b; echo {n}"] * 2
-    found = audit(sampler, ("a", "b"), 1.0, samples=100)
+    found = audit(sampler, ("a", "b"), 1.0, samples=60)
     assert found.verdict == "violated"
     assert "the seed does not decide" in found.notes[0]
 

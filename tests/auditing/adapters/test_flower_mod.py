@@ -14,6 +14,7 @@ from ldp_audit.auditing.adapters import from_flower
 from ldp_audit.auditing.outputs import read
 from tests.auditing.adapters import stand_ins
 from tests.auditing.adapters.stand_ins import NoiseMod
+from tests.together import together
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def test_a_mod_that_answers_with_an_error_is_named_with_its_reason() -> None:
         from_flower(fails)(1.0, 1, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("candidate", [3, NoiseMod], ids=["number", "class"])
+@together("candidate", [3, NoiseMod])
 def test_what_is_no_mod_is_refused(candidate: Any) -> None:
     with pytest.raises(ValueError, match=r"mod must be a Flower mod \(message, context, call_next\), got"):
         from_flower(candidate)

@@ -31,7 +31,7 @@ def test_every_mechanism_reports_as_its_sample_does(name: str, which: int) -> No
         assert len(read(outputs, 7)) == 7
 
 
-@pytest.mark.parametrize("n", [5, 10])
+@together("n", [5, 10])
 def test_a_data_set_is_sampled_afresh_for_each_output(n: int) -> None:
     """Also where as many outputs are asked for as there are records."""
     m = SubsampleRelease(10, 3)

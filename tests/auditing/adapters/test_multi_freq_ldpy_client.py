@@ -47,7 +47,7 @@ def test_the_last_bits_of_a_seed_are_kept() -> None:
     assert read(both(3, 2, np.random.default_rng(0)), 2).known_numbers.tolist() == [[1, 0, 2**30, 3]] * 2
 
 
-@pytest.mark.parametrize("candidate", [3, int], ids=["number", "class"])
+@together("candidate", [3, int])
 def test_what_is_no_client_is_refused(candidate: Any) -> None:
     with pytest.raises(
         ValueError, match="client must be a function of a value and parameters, such as GRR_Client, got"

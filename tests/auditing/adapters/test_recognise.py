@@ -130,7 +130,7 @@ HEAVY = ("torch", "numba", "opendp", "diffprivlib", "multi_freq_ldpy", "flwr", "
 RECOGNISE = "from ldp_audit.auditing.adapters import as_sampler; s = as_sampler(lambda x, rng: x); s(1, 2, None); "
 
 
-@pytest.mark.parametrize(
+@together(
     ("extra", "loaded"),
     [("", []), ("import sys; sys.modules['numba'] = sys; ", ["numba"])],
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 
 from ldp_audit import audit
 from ldp_audit.auditing.choice import Sample, choose
@@ -41,7 +40,7 @@ def test_the_event_chosen_among_bits_has_nearly_the_true_epsilon(name, epsilon, 
     assert _epsilon_of_choice(name, 1) >= share * epsilon
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "least"),
     [
         ("index_and_value", 0.93),

@@ -22,7 +22,7 @@ from ldp_audit.auditing.scores.summary import Summary
 from ldp_audit.auditing.scores.trees import Trees
 from tests.auditing.scores.programs import index_and_value
 
-ROWS, FRESH = 10_000, 400_000
+ROWS, FRESH = 10_000, 200_000
 SEARCHES, DEVIATIONS = 6, 4.6
 
 Program = Callable[[int, int, np.random.Generator], np.ndarray]
