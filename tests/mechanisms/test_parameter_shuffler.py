@@ -70,7 +70,7 @@ def test_the_order_is_uniform_where_the_predicted_times_hold(kind: str, window: 
         assert_frequency(seen.count(order), rounds, 1 / 6)
 
 
-@pytest.mark.parametrize("kind", ["numpy", "torch"])
+@together("kind", ["numpy", "torch"])
 def test_delays_are_uniform_on_the_window(kind: str) -> None:
     """False alarm 1e-6 a bound; with 40,000 messages a share off by 0.02 is missed with a chance below 1e-3."""
     m, count = ParameterShuffler((2.0,) * 4, (1.0,) * 4, 5.0), 10_000
