@@ -213,8 +213,9 @@ class Mechanism(ABC):
         asked, found = levels(epsilon), self.losses()
         if found is None:
             return summed_delta(self, epsilon)
-        masses = zip(found.positive, np.exp(found.log_probs), strict=True)
-        return sum((excess(asked, float(loss)) * mass for loss, mass in masses), np.zeros_like(asked))[()]
+        losses, masses = np.asarray(found.positive, dtype=np.float64), np.exp(found.log_probs)
+        profile = [float(excess(level, losses) @ masses) for level in asked.ravel().tolist()]
+        return np.reshape(profile, asked.shape)[()]
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the privacy profile, delta over epsilon, on matplotlib's axes; returns them, new ones unless given."""
