@@ -33,7 +33,7 @@ from pathlib import Path
 import torch
 from training_cases import BATCH, CASES, RATE, Case, samples, train_plainly
 
-from ldp_audit.training.client_data import ClientData, LocalWork, draw_orders, loss_of
+from ldp_audit.training.client_data import ClientData, LocalWork, draw_orders
 from ldp_audit.training.device import device_of
 from ldp_audit.training.local_training import STRATEGIES, choose_strategy, strategies, train_clients
 from ldp_audit.training.models import initial_weights
@@ -121,7 +121,7 @@ def _work(case: Case, clients: int, device: torch.device) -> LocalWork:
     model, everyone = case.build().to(device), torch.arange(clients)
     orders = draw_orders(data, everyone, 1, Streams(1), (1,))
     weights = initial_weights(model, torch.Generator().manual_seed(1))
-    return LocalWork(model, weights, data, everyone, orders, BATCH, RATE, loss_of("cross-entropy"), (1,))
+    return LocalWork(model, weights, data, everyone, orders, BATCH, RATE, (1,))
 
 
 def _round(work: LocalWork, strategy: str) -> None:

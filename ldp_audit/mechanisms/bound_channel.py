@@ -1,13 +1,15 @@
 """A symbolic channel at given parameter values, as a mechanism.
 
-Epsilon and delta, suprema over all pairs of inputs, are maxima over finitely many candidate pairs:
+Its suprema over all pairs of inputs are those of a finite channel: of finitely many candidate inputs, and of the atoms
+and the cells between all ends of pieces at these inputs. The candidates attain the suprema, as they are
 
-* whole-number inputs: all values;
-* probabilities affine in each real input: P - e**epsilon P' is affine in every input for any set of outputs, so the
-  supremum is at corners of the input box;
-* one real input and rational probabilities: the endpoints, and the zeros of the derivative of every set's probability;
-* constant densities on intervals whose endpoints are affine in one real input: the divergence is convex in the pair
-  wherever no two endpoints cross, so the supremum is at a crossing or a corner.
+* for whole-number inputs: all values;
+* for probabilities affine in each real input, the corners of the input box: P - e**epsilon P' is affine in every input
+  for any set of outputs;
+* for one real input and rational probabilities: the endpoints, and the zeros of the derivative of every set's
+  probability;
+* for constant densities on intervals whose endpoints are affine in one real input: the corners, and where in the square
+  of input pairs two endpoints cross. The divergence is convex in the pair wherever none cross.
 
 Other distributions are refused, and so are values at which the channel is no distribution. Computed with 1000 digits;
 numbers below 1e-700 count as 0: products of two floats, and e**-epsilon up to 1600, do not.
@@ -28,10 +30,11 @@ from mpmath.libmp import NoConvergence
 from numpy.typing import ArrayLike, NDArray
 from sympy import Add, Dummy, Expr, Poly, Rational, cancel, diff, fraction, lambdify
 
-from ldp_audit.mechanisms.bound_sampling import DIGITS, GridChannel
+from ldp_audit.losses.loss import PairLoss
+from ldp_audit.mechanisms.bound_sampling import DIGITS, GridChannel, as_fraction
 from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.finite_channel import FiniteChannel
 from ldp_audit.mechanisms.inputs import in_interval, numbers_of, whole_numbers
-from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.mechanisms.randomness import BITS
 from ldp_audit.mechanisms.variable import Variable
@@ -84,25 +87,36 @@ class BoundChannel(Mechanism):
 
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats; infinity where the supports of two inputs differ."""
-        return float(max(self._loss(pair) for pair in self._pairs(mpmath.mpf(1))))
+        return self._table.exact_epsilon()
+
+    def pair_loss(self) -> PairLoss:
+        """See base: that of the finite channel of candidates."""
+        return self._table.pair_loss()
 
     def inputs(self, count: int) -> NDArray[np.float64] | None:
         """See base."""
         return np.linspace(*self.box()[0], count) if len(self.box()) == 1 else None
 
     def worst_pair(self) -> tuple[Any, Any]:
-        """Inputs that attain exact_epsilon(): numbers, or tuples of numbers for several inputs."""
-        with mpmath.workdps(DIGITS):  # compared as floats: the last of 1000 digits must not break ties
-            pairs = self._pairs(mpmath.mpf(1))
-            first, second = max(pairs, key=lambda pair: (float(self._loss(pair)), float(self._gap(pair, 1))))
-        return _plain(first), _plain(second)
+        """Inputs that attain exact_epsilon(): numbers, or tuples of numbers for several inputs.
+
+        Of several such pairs, the one of largest total variation.
+        """
+        logs = np.array([[float(mpmath.log(p)) if p else -math.inf for p in row] for row in self._rows])
+        best, found = (-math.inf, -math.inf), (0, 0)
+        for first, own in enumerate(logs):
+            with np.errstate(invalid="ignore"):
+                losses = np.fmax.reduce(own - logs, axis=1)  # of -inf - -inf, NaN, is left out
+            losses = np.round(losses, 12)
+            gaps = np.maximum(np.exp(own) - np.exp(logs), 0.0).sum(axis=1)
+            second = int(np.lexsort((gaps, losses))[-1])
+            if (losses[second], gaps[second]) > best:
+                best, found = (losses[second], gaps[second]), (first, second)
+        return _plain(self._candidates[found[0]]), _plain(self._candidates[found[1]])
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """The hockey-stick divergence, largest over pairs of inputs; shape of `epsilon`, nats, >= 0."""
-        asked = levels(epsilon)
-        with mpmath.workdps(DIGITS):
-            found = [self._delta(float(level)) for level in asked.flat]
-        return np.array(found, dtype=np.float64).reshape(asked.shape)[()]
+        return self._table.delta(epsilon)
 
     def log_prob(self, y: ArrayLike, *x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y if it is an atom, else log density; broadcasts; -inf off the support."""
@@ -142,13 +156,18 @@ class BoundChannel(Mechanism):
             raise ValueError(f"{self.channel.name!r}: a support that depends on the input has no private sampler")
         return self._number(lowest), self._number(highest)
 
+    def masses(self, point: Sequence[float], edges: Sequence[Any]) -> list[Any]:
+        """The probabilities of the atoms, and of the cells between these edges, at an input, in high precision."""
+        masses, pieces = self.law_at(point)
+        for low, high in itertools.pairwise(edges):
+            covered = [(max(low, begin), min(high, end), d) for begin, end, d in pieces if begin < high and low < end]
+            masses.append(mpmath.fsum((end - begin) * density for begin, end, density in covered))
+        return masses
+
     def law_at(self, point: Sequence[float]) -> tuple[list[Any], list[tuple[Any, Any, Any]]]:
         """The atoms' probabilities and the pieces (lower, upper, density) at an input, in high precision."""
         x = tuple(map(mpmath.mpf, point))
-        return [p(*x) for p in self._probabilities], self._pieces_at(x)
-
-    def _pieces_at(self, x: Inputs) -> list[tuple[Any, Any, Any]]:
-        return [tuple(f(*x) for f in piece) for piece in self._pieces]
+        return [p(*x) for p in self._probabilities], [tuple(f(*x) for f in piece) for piece in self._pieces]
 
     def ends(self) -> list[tuple[Any, Any]]:
         """The range of each input, in high precision."""
@@ -201,30 +220,36 @@ class BoundChannel(Mechanism):
             functions.append(tuple(self._function(part) for part in (piece.lower, piece.upper, piece.density)))
         return functions
 
-    def _pairs(self, ratio: Any) -> list[tuple[Inputs, Inputs]]:
-        """Pairs of inputs that include one attaining the supremum at e**epsilon = ratio."""
+    @cached_property
+    def _table(self) -> FiniteChannel:
+        """The finite channel of the candidates, with the suprema of this one."""
         with mpmath.workdps(DIGITS):
-            _, _, pieces = (
-                self._box,
-                self._outputs,
-                self._pieces,
-            )  # first: these refuse unsupported channels
-            if pieces and any(not v.integer_valued for v in self.channel.inputs):
-                self._require_affine()
-                pairs = self._crossings(ratio)
-                self._require_law(itertools.product(*self._box))
-                return pairs
-            candidates = self._candidates
-            return list(itertools.product(candidates, candidates))
+            return FiniteChannel([list(map(as_fraction, row)) for row in self._rows])
+
+    @cached_property
+    def _rows(self) -> list[list[Any]]:
+        """The probabilities at the candidates: of the atoms, and of the cells between all ends of pieces there."""
+        with mpmath.workdps(DIGITS):
+            ends = [end for point in self._candidates for piece in self.law_at(point)[1] for end in piece[:2]]
+            edges = _distinct(ends)
+            return [self.masses(point, edges) for point in self._candidates]
 
     @cached_property
     def _candidates(self) -> list[Inputs]:
-        lists = [self._candidates_of(place) for place in range(len(self.channel.inputs))]
-        if math.prod(map(len, lists)) > _MOST_CORNERS:
-            raise ValueError(f"{self.channel.name!r} has more than {_MOST_CORNERS} corners; this is not solved")
-        candidates = list(itertools.product(*lists))
-        self._require_law(candidates)
-        return candidates
+        with mpmath.workdps(DIGITS):
+            box, _, pieces = self._box, self._outputs, self._pieces  # these refuse what is not supported
+            if pieces and any(not v.integer_valued for v in self.channel.inputs):
+                self._require_affine()
+                if len(box) > 1:
+                    raise ValueError(f"{self.channel.name!r}: pieces are solved for a single input only")
+                lists = [self._crossings(*box[0])]
+            else:
+                lists = [self._candidates_of(place) for place in range(len(self.channel.inputs))]
+            if math.prod(map(len, lists)) > _MOST_CORNERS:
+                raise ValueError(f"{self.channel.name!r} has more than {_MOST_CORNERS} corners; this is not solved")
+            candidates = list(itertools.product(*lists))
+            self._require_law(candidates)
+            return candidates
 
     def _candidates_of(self, place: int) -> list[Any]:
         variable, (low, high) = self.channel.inputs[place], self._box[place]
@@ -278,58 +303,21 @@ class BoundChannel(Mechanism):
         coefficients = Poly(numerator, variable).sqf_part().all_coeffs()
         return _real_roots([self._number(coefficient) for coefficient in coefficients])
 
-    def _crossings(self, ratio: Any) -> list[tuple[Inputs, Inputs]]:
-        """Corners of the square of input pairs, and crossings of the lines where endpoints meet or P = ratio P'."""
-        (low, high), *rest = self._box
-        if rest:
-            raise ValueError(f"{self.channel.name!r}: pieces are solved for a single input only")
+    def _crossings(self, low: Any, high: Any) -> list[Any]:
+        """The inputs at the corners of the regions of input pairs within which no two ends of pieces cross."""
         if low == high:
-            return [((low,), (low,))]
-        endpoints = {(_line(f, low, high)) for lower, upper, _ in self._pieces for f in (lower, upper)}
+            return [low]
+        endpoints = {_line(f, low, high) for lower, upper, _ in self._pieces for f in (lower, upper)}
         lines = [(b, -d, c - a) for a, b in endpoints for c, d in endpoints]  # b x - d x' = c - a
-        lines += [(b, -ratio * b, (ratio - 1) * a) for a, b in (_line(p, low, high) for p in self._probabilities)]
         lines += [(1, 0, low), (1, 0, high), (0, 1, low), (0, 1, high)]
-        points = {(low, low), (low, high), (high, low), (high, high)}
+        inputs = [low, high]
         for (a, b, e), (c, d, f) in itertools.combinations(lines, 2):
             determinant = a * d - b * c
             if abs(determinant) > NOTHING * (abs(a) + abs(b)) * (abs(c) + abs(d)):
                 x, z = (e * d - b * f) / determinant, (a * f - e * c) / determinant
                 if low <= x <= high and low <= z <= high:
-                    points.add((x, z))
-        return [((x,), (z,)) for x, z in points]
-
-    def _loss(self, pair: tuple[Inputs, Inputs]) -> Any:
-        with mpmath.workdps(DIGITS):
-            ratios = [_log_ratio(p(*pair[0]), p(*pair[1])) for p in self._probabilities]
-            ratios += [_log_ratio(p, q) for p, q, length in self._overlaps(pair) if length > NOTHING]
-            return max(ratios)
-
-    def _gap(self, pair: tuple[Inputs, Inputs], ratio: Any) -> Any:
-        """The hockey-stick divergence of an ordered pair at e**epsilon = ratio."""
-        terms = [p(*pair[0]) - ratio * p(*pair[1]) for p in self._probabilities]
-        terms += [(p - ratio * q) * length for p, q, length in self._overlaps(pair)]
-        return mpmath.fsum(term for term in terms if term > 0)
-
-    def _overlaps(self, pair: tuple[Inputs, Inputs]) -> list[tuple[Any, Any, Any]]:
-        """(density, other density, length) of overlapping pieces; the other density is 0 outside its support."""
-        first, second = (self._pieces_at(x) for x in pair)
-        found: list[tuple[Any, Any, Any]] = []
-        for low, high, p in first:
-            left = high - low
-            for other_low, other_high, q in second:
-                length = min(high, other_high) - max(low, other_low)
-                if length > 0:
-                    found.append((p, q, length))
-                    left -= length
-            found.append((p, mpmath.mpf(0), max(left, mpmath.mpf(0)) if left > NOTHING else mpmath.mpf(0)))
-        return found
-
-    def _delta(self, level: float) -> float:
-        if math.isinf(level):
-            level = 1e6  # exceeds every finite loss, as probabilities are 0 or above NOTHING
-        ratio = mpmath.exp(level)
-        largest = max(self._gap(pair, ratio) for pair in self._pairs(ratio))
-        return float(largest) if largest > NOTHING else 0.0
+                    inputs += [x, z]
+        return _distinct(inputs)
 
     def _require_affine(self) -> None:
         """Raise ValueError unless densities are free of the input, and endpoints and probabilities affine in it."""
@@ -410,10 +398,13 @@ def _line(function: Any, low: Any, high: Any) -> tuple[Any, Any]:
     return function(low) - slope * low, slope
 
 
-def _log_ratio(p: Any, q: Any) -> Any:
-    if p <= 0:
-        return -mpmath.inf
-    return mpmath.inf if q <= 0 else mpmath.log(p) - mpmath.log(q)
+def _distinct(numbers: Iterable[Any]) -> list[Any]:
+    """The numbers ascending, without those that only rounding distinguishes from the one before."""
+    found: list[Any] = []
+    for number in sorted(numbers):
+        if not found or number - found[-1] > NOTHING:
+            found.append(number)
+    return found
 
 
 def _plain(inputs: Inputs) -> Any:

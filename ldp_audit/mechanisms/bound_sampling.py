@@ -58,11 +58,13 @@ class GridChannel(Mechanism):
         """The grids and the counts for `bits`-bit words. ValueError unless 2..64."""
         grids = tuple(_grid(bound, place) for place in range(len(bound.channel.inputs)))
         with mpmath.workdps(DIGITS):
-            cells = _cells(bound)
+            edges = _edges(bound)
             points = map(_exact, bound.channel.inputs, grids, bound.ends())
-            table = [_row(bound, point, cells) for point in itertools.product(*points)]
-        outputs = [*bound.outputs(), *(float(low + high) / 2 for low, high in cells)]
-        return cls(bound, grids, FiniteChannel(*_merged(table, outputs)).implemented(bits))
+            table = [bound.masses(point, edges) for point in itertools.product(*points)]
+        with mpmath.workdps(_ROUNDED):
+            rows = [[as_fraction(+mass) for mass in row] for row in table]
+        outputs = [*bound.outputs(), *(float(low + high) / 2 for low, high in itertools.pairwise(edges))]
+        return cls(bound, grids, FiniteChannel(*_merged(rows, outputs)).implemented(bits))
 
     def implemented(self, bits: int = 64) -> GridChannel:
         """The channel itself. ValueError unless bits are 2..64."""
@@ -182,22 +184,12 @@ def _place(grid: NDArray[np.float64], x: Any, xp: Any) -> tuple[Any, Any]:
     return xp.astype(below, xp.int64), position - below
 
 
-def _cells(bound: BoundChannel) -> list[tuple[Any, Any]]:
+def _edges(bound: BoundChannel) -> list[Any]:
+    """The ends of the cells of the density's support; none without a density."""
     if not bound.channel.pieces:
         return []
     low, high = bound.support()
-    edges = [low + (high - low) * i / _CELLS for i in range(_CELLS + 1)]
-    return list(itertools.pairwise(edges))
-
-
-def _row(bound: BoundChannel, point: Sequence[float], cells: Sequence[tuple[Any, Any]]) -> list[Fraction]:
-    atoms, pieces = bound.law_at(point)
-    masses = list(atoms)
-    for low, high in cells:
-        overlaps = (max(min(high, end) - max(low, begin), 0) * density for begin, end, density in pieces)
-        masses.append(mpmath.fsum(overlaps))
-    with mpmath.workdps(_ROUNDED):
-        return [_fraction(+mass) for mass in masses]
+    return [low + (high - low) * i / _CELLS for i in range(_CELLS + 1)]
 
 
 def _merged(table: Sequence[Sequence[Fraction]], outputs: Sequence[float]) -> tuple[list[list[Fraction]], list[float]]:
@@ -208,6 +200,7 @@ def _merged(table: Sequence[Sequence[Fraction]], outputs: Sequence[float]) -> tu
     return [[sum((row[i] for i in places), Fraction(0)) for places in columns.values()] for row in table], list(columns)
 
 
-def _fraction(number: Any) -> Fraction:
+def as_fraction(number: Any) -> Fraction:
+    """The exact value of a number of mpmath's."""
     sign, mantissa, exponent, _ = mpmath.mpf(number)._mpf_
     return (-1) ** sign * int(mantissa) * Fraction(2) ** exponent

@@ -20,11 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.losses.composition import composed
-from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, report_dtype
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import BUDGET, LENGTH, Example, Mechanism, Parameter, summed_orders
+from ldp_audit.mechanisms.mechanism import BUDGET, LENGTH, Example, Mechanism, Parameter, upper_profile
 from ldp_audit.mechanisms.randomness import NumpySource, Source, source_of
 from ldp_audit.mechanisms.sparse_report import SparseReport, scattered, thinned, two_parts
 from ldp_audit.mechanisms.two_point import TwoPoint
@@ -88,7 +88,7 @@ class CoordinateSampling(Mechanism):
 
     def pair_loss(self) -> PairLoss:
         """See base: that of k independent coordinates."""
-        return composed([(self.coordinate().pair_loss(), self.k)])
+        return composed([(pair_loss_of(self.coordinate()), self.k)])
 
     def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """All coordinates at one endpoint, and all at the other; shape (d,)."""
@@ -98,20 +98,13 @@ class CoordinateSampling(Mechanism):
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """The privacy profile; shape of `epsilon`, nats, >= 0.
 
-        For k = 1 the value mechanism's. For k > 1 from the distribution of the sum of k losses, an exact sum;
-        ValueError unless the value mechanism's loss takes only the values -epsilon/k, 0 and epsilon/k (as for
-        `TwoPoint`, `Piecewise`, `Hybrid`, `RandomizedResponse`).
+        For k > 1 that of `pair_loss`: exact for losses of few values (as for `TwoPoint`, `Piecewise`, `Hybrid`,
+        `RandomizedResponse`), else an upper bound.
         """
-        asked, part = levels(epsilon), self.coordinate()
+        asked = levels(epsilon)
         if self.k == 1:
-            return np.asarray(part.delta(asked))[()]
-        step = part.exact_epsilon()
-        mass = _extreme_mass(part)
-        if step == 0:
-            return np.zeros_like(asked)[()]
-        losses = step * np.arange(1, self.k + 1)
-        left = -np.expm1(np.minimum(asked[..., None] - losses, 0.0))
-        return np.where(asked >= self.exact_epsilon(), 0.0, left @ _sum_probabilities(mass, step, self.k))[()]
+            return np.asarray(self.coordinate().delta(asked))[()]
+        return np.where(asked >= self.exact_epsilon(), 0.0, upper_profile(self.pair_loss(), asked))[()]
 
     def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability (density) of y = (indices in any order, values), shapes (..., k), at x, shape (..., d)."""
@@ -164,56 +157,6 @@ class CoordinateSampling(Mechanism):
         if x.ndim == 0 or x.shape[-1] != self.d:
             raise ValueError(f"x must be real vectors of shape (..., {self.d}), got {x.dtype} of {tuple(x.shape)}")
         return in_domain("x", x, self.coordinate(), clip=False, xp=xp)
-
-
-def _extreme_mass(value: Any) -> float:
-    """The probability m of the largest loss e0, if the profile is m (1 - e**(e - e0)) on [0, e0]; else ValueError.
-
-    The profile is convex in e**e, so it equals its chord if it does so at one inner point. If the worst pair has this
-    profile in both orders, the loss is e0 with probability m, -e0 with probability m e**-e0, and 0 otherwise.
-    """
-    top = value.exact_epsilon()
-    if top == 0:
-        return 0.0
-    if math.isfinite(top):
-        mass = float(value.delta(0.0)) / -math.expm1(-top)
-        chord = mass * -math.expm1(-top / 2)
-        if _near(value.delta(top / 2), chord) and _in_both_orders(value, [0.0, top / 2], [value.delta(0.0), chord]):
-            return mass
-    raise ValueError(
-        f"delta of k > 1 coordinates needs a value mechanism with losses -epsilon, 0 and epsilon alone, got {value!r}; "
-        "compose its privacy loss k times in ldp_audit.accounting"
-    )
-
-
-def _in_both_orders(value: Any, at: list[float], wanted: list[float]) -> bool:
-    """Whether the worst pair is known to have these divergences at these epsilons, and the pair reversed, too."""
-    if not isinstance(value, Mechanism):
-        return False
-    if value.mirrored or value.losses() is not None:
-        return True
-    return value.reports() is not None and all(map(_near, np.ravel(summed_orders(value, at)), 2 * wanted))
-
-
-def _near(found: Any, wanted: Any) -> bool:
-    return math.isclose(float(found), float(wanted), rel_tol=1e-12, abs_tol=1e-15)
-
-
-def _sum_probabilities(mass: float, step: float, k: int) -> NDArray[np.float64]:
-    """P(the sum of k losses is n steps) for n = 1 .. k: multinomial terms with i steps up and i - n down."""
-    with np.errstate(divide="ignore"):
-        rest = np.log(np.longdouble(max(0.0, 1 - mass * (1 + math.exp(-step)))))
-    up = np.log(np.longdouble(mass))
-    # Extended precision where available: the rounding of log k! would dominate the error of the sum.
-    log_factorial = np.concatenate([[0], np.cumsum(np.log(np.arange(1, k + 1, dtype=np.longdouble)))])
-    law = []
-    for n in range(1, k + 1):
-        down = np.arange((k - n) // 2 + 1)
-        stay = k - n - 2 * down
-        ways = log_factorial[k] - log_factorial[n + down] - log_factorial[down] - log_factorial[stay]
-        logs = ways + (n + 2 * down) * up - down * np.longdouble(step)
-        law.append(np.sum(np.exp(logs + np.where(stay > 0, np.maximum(stay, 1) * rest, 0))))
-    return np.array(law, dtype=np.float64)
 
 
 def _log_choices(d: int, k: int) -> float:

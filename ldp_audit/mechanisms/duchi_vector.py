@@ -22,8 +22,7 @@ from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
-from ldp_audit.mechanisms.clipping import clip
-from ldp_audit.mechanisms.inputs import array_of, as_reports, report_dtype, vectors
+from ldp_audit.mechanisms.inputs import array_of, as_reports, clip, report_dtype, vectors
 from ldp_audit.mechanisms.mechanism import BUDGET, Example, Losses, Parameter
 from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.staircase import FiniteStaircase, Logs, Staircase

@@ -26,7 +26,7 @@ from ldp_audit.mechanisms.finite_precision import AliasTable, FinitePrecisionNoi
 from ldp_audit.mechanisms.hockey_stick import Doubled, doubled, hockey_stick
 from ldp_audit.mechanisms.inputs import finite, numbers_of, single
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import INPUT, SENSITIVITY, AdditiveNoise, Example, Parameter
+from ldp_audit.mechanisms.mechanism import INPUT, SENSITIVITY, AdditiveNoise, Example, Parameter, upper_profile
 from ldp_audit.mechanisms.noise_grid import NoiseGrid, floor_log2, require_moderate
 from ldp_audit.mechanisms.randomness import BITS, Source
 from ldp_audit.mechanisms.variable import Variable
@@ -81,9 +81,7 @@ class Gaussian(AdditiveNoise):
 
         By `GaussianLoss`, without the cancellation of the two terms. What is below the smallest float is 0.
         """
-        asked, loss = levels(epsilon), self.pair_loss()
-        logs = [loss.log_delta_bounds(float(level))[0] for level in asked.flat]
-        return np.exp(np.reshape(logs, asked.shape))[()]
+        return upper_profile(self.pair_loss(), epsilon)
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log density of y at x; broadcasts."""

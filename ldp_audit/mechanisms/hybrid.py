@@ -21,9 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import Rational
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
-from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
-from ldp_audit.mechanisms.inputs import array_of, in_interval, numbers_of
+from ldp_audit.mechanisms.inputs import array_of, clip, in_interval, numbers_of
 from ldp_audit.mechanisms.mechanism import BUDGET, Example, Losses, Mechanism
 from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE, Piecewise, PiecewiseGrid
 from ldp_audit.mechanisms.randomness import NumpySource, Source

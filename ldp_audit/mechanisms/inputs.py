@@ -1,4 +1,4 @@
-"""Checks of inputs: real numbers, intervals, whole numbers, vectors; numpy or torch. All raise ValueError."""
+"""Checks of inputs, and clipping: numbers, intervals, whole numbers, vectors; numpy or torch. All raise ValueError."""
 
 from __future__ import annotations
 
@@ -107,6 +107,16 @@ def single(value: Any, mechanism: Any) -> float:
     if np.ndim(value) != 0:
         raise ValueError(f"inputs must be single numbers for {mechanism!r}, got {value!r}")
     return float(value)
+
+
+def clip(x: ArrayLike, low: float, high: float) -> NDArray:
+    """The values clipped to [low, high]; shape and floating dtype of x. ValueError for NaN and non-real values."""
+    values = array_of("x", x)
+    if values.dtype.kind not in "fiu":
+        raise ValueError(f"x must be real numbers, got dtype {values.dtype}")
+    if np.any(np.isnan(values)):
+        raise ValueError("x must not be NaN: it cannot be clipped")
+    return np.clip(values, low, high)
 
 
 def report_dtype(values: Any, xp: Any = numpy_namespace) -> Any:

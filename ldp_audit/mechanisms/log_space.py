@@ -23,8 +23,8 @@ def levels(epsilon: ArrayLike) -> NDArray[np.float64]:
     return asked
 
 
-def excess(asked: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
-    """(1 - e**(asked - epsilon))_+, the contribution of a loss `epsilon` to delta(asked); 1 for infinite epsilon."""
-    if math.isinf(epsilon):
-        return np.ones_like(asked)
-    return -np.expm1(np.minimum(asked - epsilon, 0.0)) + 0.0
+def excess(asked: ArrayLike, losses: ArrayLike) -> NDArray[np.float64]:
+    """(1 - e**(asked - loss))_+, the contribution of a loss to delta(asked); 1 for an infinite one. Broadcasts."""
+    finite = np.isfinite(losses)
+    beyond = np.minimum(np.asarray(asked) - np.where(finite, losses, 0.0), 0.0)
+    return np.where(finite, -np.expm1(beyond) + 0.0, 1.0)

@@ -213,8 +213,9 @@ class Mechanism(ABC):
         asked, found = levels(epsilon), self.losses()
         if found is None:
             return summed_delta(self, epsilon)
-        masses = zip(found.positive, np.exp(found.log_probs), strict=True)
-        return sum((excess(asked, float(loss)) * mass for loss, mass in masses), np.zeros_like(asked))[()]
+        losses, masses = np.asarray(found.positive, dtype=np.float64), np.exp(found.log_probs)
+        profile = [float(excess(level, losses) @ masses) for level in asked.ravel().tolist()]
+        return np.reshape(profile, asked.shape)[()]
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the privacy profile, delta over epsilon, on matplotlib's axes; returns them, new ones unless given."""
@@ -265,19 +266,21 @@ def summed_epsilon(mechanism: Mechanism) -> float:
 
 def summed_delta(mechanism: Mechanism, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
     """The hockey-stick divergence of the worst pair, maximum of both orders, as a sum over all `reports()`."""
-    return np.maximum(*summed_orders(mechanism, epsilon))[()]
-
-
-def summed_orders(mechanism: Mechanism, epsilon: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The divergence of the worst pair, and that of the pair reversed; both of the shape of `epsilon`."""
     first, second = _worst_rows(mechanism)
     asked = levels(epsilon)[..., None]
     with np.errstate(invalid="ignore"):  # inf - inf where an input does not give the output
-        one, other = (
+        both = [
             np.nansum(np.exp(p) * np.where(q == -math.inf, 1.0, -np.expm1(np.minimum(asked + q - p, 0.0))), axis=-1)
             for p, q in ((first, second), (second, first))
-        )
-    return one, other
+        ]
+    return np.maximum(*both)[()]
+
+
+def upper_profile(loss: PairLoss, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
+    """The loss's delta, an upper bound where it is not known exactly; shape of `epsilon`, nats, >= 0."""
+    asked = levels(epsilon)
+    logs = [loss.log_delta_bounds(level)[1] for level in asked.ravel().tolist()]
+    return np.exp(np.reshape(logs, asked.shape))[()]
 
 
 def _worst_rows(mechanism: Mechanism) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -88,18 +88,6 @@ class ParameterShuffler:
         late = np.array(self.actual_training) - np.array(self.training)
         return late + (np.array(self.actual_communication) - np.array(self.communication))
 
-    def round_end_bound(self) -> float:
-        """The latest possible arrival: T_S + T plus the largest offset."""
-        return self.slowest() + float(np.max(self.offsets())) + self.window
-
-    def exposed_fraction(self, offset: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """min(1, |offset| / T): the probability that a report with this offset arrives where no other client's can.
-
-        offset: relative to all other clients, who have none.   returns: shape of `offset`.
-        """
-        away = np.abs(finite("offset", offset))
-        return (np.minimum(away, self.window) / self.window if self.window > 0 else np.where(away > 0, 1.0, 0.0))[()]
-
     def split(self, reports: Any, xp: Any = NumpySource.xp) -> tuple[Any, Any]:
         """The ids 0 .. d-1 and the values of all messages, client by client; shape (n, d) to twice (n d,)."""
         reports = as_array("reports", reports)

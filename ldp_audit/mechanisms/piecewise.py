@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
-from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.finite_precision import FinitePrecision
-from ldp_audit.mechanisms.inputs import array_of, as_reports, in_interval, numbers_of, report_dtype, single
+from ldp_audit.mechanisms.inputs import array_of, as_reports, clip, in_interval, numbers_of, report_dtype, single
 from ldp_audit.mechanisms.mechanism import BUDGET, Example, Losses, Mechanism
 from ldp_audit.mechanisms.randomness import BITS, NumpySource, Source, rarer_words
 from ldp_audit.mechanisms.short_words import MOST_CELLS, PLACES, Draw, Windows

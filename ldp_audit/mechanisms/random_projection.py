@@ -104,10 +104,6 @@ class RandomProjection(Mechanism):
         inverse = xp.asarray(np.linalg.pinv(self.matrix), device=array_api_compat.device(given))
         return finite_numbers("mean_report", given, xp) @ inverse
 
-    def lost_energy(self) -> float:
-        """1 - q/d: the expected share of |g|**2 that is lost in recovery from u, over the draw of the matrix."""
-        return 1 - self.q / self.d
-
     def symbolic(self) -> SymbolicChannel:
         """The distribution of one of the q numbers of `dense`, given the combination u, clipped."""
         share = 1 / COMBINATIONS.variable

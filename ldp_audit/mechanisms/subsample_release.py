@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
-from typing import Any, Literal
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -25,8 +24,6 @@ from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import Example, Mechanism, Parameter
 from ldp_audit.mechanisms.randomness import BITS, Source, source_of
 from ldp_audit.mechanisms.variable import Variable
-
-Direction = Literal["remove", "removed", "add", "added", "substitute"]
 
 RECORDS = Variable("n", 1, oo, integer=True)
 DRAWS = Variable("k", 0, RECORDS, integer=True)
@@ -77,7 +74,7 @@ class SubsampleRelease(Mechanism):
 
     def inclusion(self) -> float:
         """q, the probability that a given record is in the sample: k/n, or 1 - (1 - 1/n)**k with replacement."""
-        return self._included(self.n)
+        return -math.expm1(self._log_left_out(self.n)) + 0.0 if self.replacement else self.k / self.n
 
     def exact_epsilon(self) -> float:
         """Infinity for k >= 1, as a sample with a record cannot come from the data without it; 0 for k = 0."""
@@ -87,8 +84,7 @@ class SubsampleRelease(Mechanism):
         """See base: one record replaced, which a sample with it reveals; this dominates its removal."""
         if self.k == 0:
             return ZERO_LOSS
-        drawn = SamplingRate.with_replacement if self.replacement else SamplingRate.without_replacement
-        left_out = drawn(self.n, self.k).log_left_out
+        left_out = self._log_left_out(self.n)
         return INFINITE_LOSS if left_out == -math.inf else LossWithInfinity(ZERO_LOSS, left_out, left_out)
 
     def worst_pair(self) -> tuple[str, str]:
@@ -99,27 +95,9 @@ class SubsampleRelease(Mechanism):
         """q at every epsilon, the supremum over add/remove and substitution neighbours; shape of `epsilon`."""
         return np.full_like(levels(epsilon), self.inclusion())[()]
 
-    def pair_delta(self, direction: Direction, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The profile of one ordered pair of neighbours; shape of `epsilon`, nats, >= 0.
-
-        direction: from the data D of n records to D without one record ("remove") or back ("removed"), to D plus a
-            record ("add") or back ("added"), or to D with a record replaced ("substitute").
-        """
-        asked = levels(epsilon)
-        if direction in ("remove", "substitute"):
-            return np.full_like(asked, self._included(self.n))[()]
-        if direction == "added":
-            return np.full_like(asked, self._included(self.n + 1))[()]
-        if direction not in ("removed", "add"):
-            raise ValueError(f"direction must be remove, removed, add, added or substitute, got {direction!r}")
-        high, low = self._log_left_out(self.n if direction == "removed" else self.n + 1)
-        if high == -math.inf:
-            return np.ones_like(asked)[()]
-        return (-np.expm1(np.minimum(asked + high + low, 0.0)) + 0.0)[()]
-
     def published(self) -> tuple[float, float]:
         """The paper's (epsilon, delta): (ln((n+1)/(n+1-k)), k/n), or (k ln((n+1)/n), 1 - ((n-1)/n)**k)."""
-        return 0.0 - self._log_left_out(self.n + 1)[0], self.inclusion()
+        return 0.0 - self._log_left_out(self.n + 1), self.inclusion()
 
     def log_prob(self, y: Any, x: Any) -> NDArray[np.float64] | np.float64:
         """Log probability of the sample y, in order, from the data x; shape (..., k) to (...).
@@ -159,21 +137,10 @@ class SubsampleRelease(Mechanism):
         draw = _first_different if 2 * self.k <= self.n else _first_by_keys
         return records[draw(source, self.n, self.k)]
 
-    def _included(self, size: int) -> float:
-        if not self.replacement:
-            return self.k / size
-        return -math.expm1(self._log_left_out(size)[0]) + 0.0
-
-    def _log_left_out(self, size: int) -> tuple[float, float]:
-        """The log probability that one of `size` records is not drawn, as a double-double, against cancellation."""
-        base, power = (size - 1, self.k) if self.replacement else (size - self.k, 1)
-        if self.k == 0 or base == 0:
-            return (0.0 if self.k == 0 else -math.inf), 0.0
-        with localcontext() as context:
-            context.prec = 40 + 2 * len(str(size))
-            exact = power * (Decimal(base) / Decimal(size)).ln()
-            high = float(exact)
-            return high, float(exact - Decimal(high))
+    def _log_left_out(self, size: int) -> float:
+        """The log probability that one of `size` records is not drawn."""
+        drawn = SamplingRate.with_replacement if self.replacement else SamplingRate.without_replacement
+        return drawn(size, self.k).log_left_out
 
 
 def _first_different(source: Source, n: int, k: int) -> Any:

@@ -24,9 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
-from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.finite_precision import WholeWords
-from ldp_audit.mechanisms.inputs import array_of, as_reports, in_interval, numbers_of, report_dtype
+from ldp_audit.mechanisms.inputs import array_of, as_reports, clip, in_interval, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.mechanism import Example, Losses, Mechanism, Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, Source, rarer_words

@@ -30,7 +30,7 @@ from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, finite_numbers, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import Example, Mechanism
+from ldp_audit.mechanisms.mechanism import Example, Mechanism, upper_profile
 from ldp_audit.mechanisms.perturbed_sampling import PerturbedSampling
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.ranking import indices, ranking, top_set
@@ -42,7 +42,6 @@ from ldp_audit.mechanisms.value_mechanism import (
     in_domain,
     require_methods,
     require_value,
-    signed_delta,
     worst_ends,
 )
 from ldp_audit.mechanisms.variable import Variable
@@ -134,13 +133,7 @@ class TwoStage(Mechanism):
         bits). Requires that selection probabilities depend only on a coordinate's rank or status; P(none) is then
         constant, and adds nothing.
         """
-        asked = levels(epsilon)
-        masses, ratios, counts = self._index_masses()
-        found = [
-            math.fsum(counts * masses * signed_delta(self.value, level - ratios))
-            for level in np.minimum(asked, np.finfo(np.float64).max).flat  # avoids inf - inf
-        ]
-        return np.where(asked >= self.exact_epsilon(), 0.0, np.reshape(found, asked.shape))[()]
+        return np.where(levels(epsilon) >= self.exact_epsilon(), 0.0, upper_profile(self.pair_loss(), epsilon))[()]
 
     def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability (density) of y = (index, value) or (None, 0), shapes (...), at x, shape (..., d)."""
@@ -212,24 +205,6 @@ class TwoStage(Mechanism):
         """k if the selection takes status vectors (with zeros); None if it takes rankings."""
         first, _ = self._selection_pair()
         return None if np.all(first) else int(np.sum(first != 0))
-
-    def _index_masses(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-        """P_j and ln(P_j / P'_j) at the selection's worst pair, without repetitions, and the multiplicity of each.
-
-        The shipped selections' log ratios are linear in the difference of ranks or statuses; where this formula agrees
-        with the difference of logarithms up to rounding, it is used as the more accurate.
-        """
-        first, second = self._selection_pair()
-        one, two = (self.selection.log_prob(np.arange(self.d), z) for z in (first, second))
-        seen = one > -np.inf
-        one, two, first, second = one[seen], two[seen], first[seen], second[seen]
-        ratios, apart = one - two, first.astype(np.float64) - second
-        if math.isfinite(self.selection.exact_epsilon()):
-            steps = self.selection.exact_epsilon() * (apart / np.max(np.abs(apart)))
-            rounding = 8 * np.finfo(np.float64).eps * (1 + np.maximum(np.abs(one), np.abs(two)))
-            ratios = np.where(np.abs(ratios - steps) <= rounding, steps, ratios)
-        pairs, counts = np.unique(np.stack([one, ratios], axis=-1).view(np.complex128), return_counts=True)
-        return np.exp(pairs.real), pairs.imag, counts
 
 
 def _snapped(ratios: Any, apart: Any, top: float, one: Any, two: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import array_api_compat.numpy as numpy_namespace
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ldp_audit.mechanisms.inputs import finite_numbers, in_interval
 from ldp_audit.mechanisms.mechanism import Mechanism
@@ -119,15 +119,3 @@ def in_domain(name: str, x: Any, value: Any, *, clip: bool, xp: Any = numpy_name
     low, high = domain_of(value)
     wide = finite_numbers(name, x, xp) if clip else xp.astype(in_interval(name, x, low, high, xp), xp.float64)
     return xp.clip(wide, low, high)
-
-
-def signed_delta(value: Any, level: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The profile extended to negative epsilon, delta(-e) = 1 - e**-e (1 - delta(e)); shape of `level`, nats.
-
-    Exact, as the divergence at -e is the reversed pair's at e, and the supremum is over both orders. 0 at infinity, 1
-    at minus infinity.
-    """
-    distance = np.abs(level)
-    known = np.isfinite(distance)
-    at_distance = np.where(known, value.delta(np.where(known, distance, 0.0)), 0.0)
-    return np.where(level >= 0, at_distance, -np.expm1(np.minimum(level, 0.0)) + np.exp(-distance) * at_distance)

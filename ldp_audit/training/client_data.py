@@ -27,7 +27,7 @@ from ldp_audit.training.streams import Streams
 class ClientData:
     """The samples of n clients, up to m each.
 
-    x: shape (n, m, ...).   y: labels (n, m), or targets (n, m, ...).   sizes: int64, shape (n,), each in 1 .. m.
+    x: shape (n, m, ...).   y: labels, (n, m).   sizes: int64, shape (n,), each in 1 .. m.
     index: None; or, if x and y hold the samples of all clients in one row, shapes (N, ...): which of them each client
         has, int64, shape (n, m), on the CPU. A client's samples beyond its size are padding.
     x, y and sizes are on one device. Raises ValueError, naming the part, for anything else.
@@ -189,7 +189,6 @@ class LocalWork:
     orders: Tensor
     batch_size: int
     learning_rate: float
-    loss: Loss
     place: tuple[int, ...]
     strict: bool = True
 
@@ -266,61 +265,12 @@ def _shares(sizes: Tensor, start: int, stop: int, dtype: torch.dtype) -> Tensor:
     return counted / counted.sum(1, keepdim=True).clamp(min=1)
 
 
-LossFunction = Callable[[Tensor, Tensor], Tensor]
-"""(outputs (b, k), targets (b, ...)) -> loss of each sample, shape (b,)."""
-
-
-class Loss(NamedTuple):
-    """value: see `LossFunction`.   slope: (outputs (..., k), targets (...)) -> gradient in the outputs (..., k)."""
-
-    value: LossFunction
-    slope: Callable[[Tensor, Tensor], Tensor] | None = None
-
-
-def loss_of(loss: str | LossFunction) -> Loss:
-    """The loss with this name, or a user's own function. ValueError else."""
-    if callable(loss):
-        return Loss(loss)
-    if loss not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, or a function, got {loss!r}")
-    return LOSSES[loss]
-
-
-def _cross_entropy(outputs: Tensor, labels: Tensor) -> Tensor:
+def cross_entropy(outputs: Tensor, labels: Tensor) -> Tensor:
+    """The loss of each sample.   outputs: (b, k).   labels: in 0 .. k - 1, shape (b,)."""
     return functional.cross_entropy(outputs, labels, reduction="none")
 
 
-def _cross_entropy_slope(outputs: Tensor, labels: Tensor) -> Tensor:
+def cross_entropy_slope(outputs: Tensor, labels: Tensor) -> Tensor:
+    """Its gradient in the outputs, (..., k).   labels: (...)."""
     slope = torch.softmax(outputs, dim=-1)
     return slope.scatter_add_(-1, labels[..., None], slope.new_full((), -1.0).expand(*labels.shape, 1))
-
-
-def _logistic(outputs: Tensor, signs: Tensor) -> Tensor:
-    return functional.softplus(-_margin(outputs, signs))
-
-
-def _logistic_slope(outputs: Tensor, signs: Tensor) -> Tensor:
-    signs = signs[..., None].to(outputs.dtype)
-    return -signs * torch.sigmoid(-signs * outputs)
-
-
-def _hinge(outputs: Tensor, signs: Tensor) -> Tensor:
-    return functional.relu(1 - _margin(outputs, signs))
-
-
-def _hinge_slope(outputs: Tensor, signs: Tensor) -> Tensor:
-    signs = signs[..., None].to(outputs.dtype)
-    return torch.where(signs * outputs < 1, -signs, 0.0)
-
-
-def _margin(outputs: Tensor, signs: Tensor) -> Tensor:
-    """y f(x), for one output f(x) and a label y of -1 or +1."""
-    return signs.to(outputs.dtype) * outputs.squeeze(-1)
-
-
-LOSSES = {
-    "cross-entropy": Loss(_cross_entropy, _cross_entropy_slope),
-    "logistic": Loss(_logistic, _logistic_slope),
-    "hinge": Loss(_hinge, _hinge_slope),
-}
-"""cross-entropy: k outputs, labels 0 .. k - 1. logistic, hinge (SVM): one output, labels -1 or +1."""

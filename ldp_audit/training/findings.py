@@ -76,13 +76,12 @@ def paired(one: Mapping[int, float], other: Mapping[int, float]) -> list[float]:
     return [one[seed] - other[seed] for seed in sorted(one.keys() & other.keys())]
 
 
-def greater(differences: Sequence[float], error_rate: float, *, overlap: float = 0.0) -> tuple[Verdict, dict[str, Any]]:
+def greater(differences: Sequence[float], error_rate: float) -> tuple[Verdict, dict[str, Any]]:
     """One-sided t test that the mean difference is positive: the verdict, and the mean with its one-sided bounds.
 
-    overlap: test records over training records for folds of a cross-validation, which share training records (Nadeau
-        and Bengio 2003); 0 for independent runs. Fewer than two differences are "not tested".
+    Fewer than two differences are "not tested".
     """
-    low, mean, high = interval(differences, error_rate, overlap=overlap)
+    low, mean, high = interval(differences, error_rate)
     verdict: Verdict = "seen" if low > 0 else "opposite" if high < 0 else _unseen(differences)
     return verdict, _numbers(low, mean, high, len(differences))
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ldp_audit.training.client_data import LocalWork, Trained
+from ldp_audit.training.client_data import LocalWork, Trained, cross_entropy
 from ldp_audit.training.strategies import has_own_calls
 
 Layer = Callable[[Tensor, dict[str, Tensor]], Tensor]
@@ -44,7 +44,7 @@ def _train_chunk(work: LocalWork) -> Trained:
         activations = x
         for layer in layers:
             activations = layer(activations, weights)
-        each = work.loss.value(activations.flatten(0, 1), y.flatten(0, 1)).view_as(share)
+        each = cross_entropy(activations.flatten(0, 1), y.flatten(0, 1)).view_as(share)
         loss = (each * share).sum(1)
         loss.sum().backward()
         losses += loss.detach()
@@ -275,11 +275,8 @@ MAX_BYTES = 2**30
 
 
 def at_once(work: LocalWork, chunk: int) -> int:
-    """Number of chunks that are trained in parallel; 1 if that is not possible.
-
-    A user's own loss is called in the caller's thread only: it need not be thread-safe.
-    """
-    if work.data.x.device.type != "cpu" or work.loss.slope is None:
+    """Number of chunks that are trained in parallel; 1 on a GPU."""
+    if work.data.x.device.type != "cpu":
         return 1
     size = 3 * chunk * sum(weight.nbytes for weight in work.weights.values())
     return max(1, min(torch.get_num_threads(), -(-len(work) // chunk), MAX_BYTES // size))

@@ -24,7 +24,7 @@ from torch.func import functional_call
 from ldp_audit.numerics import whole
 from ldp_audit.training import grouped
 from ldp_audit.training import strategies as plain
-from ldp_audit.training.client_data import ClientData, LocalWork, LossFunction, Trained, draw_orders, loss_of
+from ldp_audit.training.client_data import ClientData, LocalWork, Trained, draw_orders
 from ldp_audit.training.models import check_model
 from ldp_audit.training.streams import Streams
 
@@ -61,15 +61,13 @@ def train_clients(
     place: tuple[int, ...],
     strategy: str = "auto",
     chunk: int | None = None,
-    loss: str | LossFunction = "cross-entropy",
     strict: bool = True,
 ) -> Iterator[Trained]:
-    """Train the chosen clients and yield (indices (c,), weights with a leading axis of length c), chunk by chunk.
+    """Train the chosen clients by cross-entropy: chunks (indices (c,), weights with a leading axis of length c).
 
     weights: the global weights by name, on data's device; not modified.   chosen: distinct indices of clients.
     place: (round, ...), from which the batches' order is drawn; the same for every strategy, so that all give the same
         weights up to rounding.   strategy: one of `strategies()`, or "auto".   chunk: clients per chunk.
-    loss: a name in `client_data.LOSSES`, or a function (outputs (b, k), targets (b, ...)) -> losses (b,).
     strict: FloatingPointError, naming client and round, if a loss or a weight is not finite; if false, all weights of
         such a client become NaN.
     Raises ValueError for bad arguments, at the call.
@@ -85,7 +83,7 @@ def train_clients(
         raise ValueError(f"learning_rate must be a positive number, at most {most:.3g}, got {learning_rate!r}")
     clients = _indices(chosen, len(data))
     orders = draw_orders(data, clients, epochs, streams, place)
-    work = LocalWork(model, weights, data, clients, orders, batch_size, learning_rate, loss_of(loss), place, strict)
+    work = LocalWork(model, weights, data, clients, orders, batch_size, learning_rate, place, strict)
     if strategy != "auto" and strategy not in STRATEGIES:
         raise ValueError(f"strategy must be auto or one of {', '.join(STRATEGIES)}, got {strategy!r}")
     name = choose_strategy(work) if strategy == "auto" else strategy

@@ -110,7 +110,8 @@ def accuracy_of(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def interval(values: Sequence[float], error_rate: float, *, overlap: float = 0.0) -> tuple[float, float, float]:
     """(low, mean, high) by Student's t: each bound misses the true mean with probability error_rate.
 
-    error_rate: in (0, 0.5).   overlap: see `findings.greater`. The bounds are infinite for fewer than two values; the
+    error_rate: in (0, 0.5).   overlap: test records over training records for folds of a cross-validation; 0 for
+        independent runs. The bounds are infinite for fewer than two values; the
         mean of none is NaN. n equal values estimate no variance, and accuracies are shares of few records: their bounds
         are infinite unless 2**-n <= error_rate, the probability that all n lie on one side of their median.
     """

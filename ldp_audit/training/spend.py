@@ -1,8 +1,8 @@
 """The privacy spend of a run as its results record it: the paper's claim, the exact values, and other conventions.
 
 `spend_of(run)` condenses `accounting.account` of the run's protocol. An account takes from a fraction of a second (no
-shuffling) to 10 s (shuffled reports) or a minute (a million weights at a large epsilon), and the runs of a sweep share
-few protocols: each distinct protocol is accounted for once per process, whatever its name.
+shuffling) to 10 s (shuffled reports) or a minute (a million weights at a large epsilon); a sweep accounts for each of
+its distinct protocols once (`experiment`).
 
     {"protocol": {"name", "source", "unit", "adjacency", "notes"}, "delta": 1e-05, "paper_key": "ldp-fl" or None,
      "claimed": {"epsilon", "delta", "says", "claims"} or None,     the paper's own number for the whole run
@@ -16,11 +16,9 @@ error.
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ldp_audit.accounting.protocols.paper_conventions import paper_claims
@@ -41,8 +39,6 @@ _WHOLE_RUN_CLAIM = {"ldp-fl": -1, "fedsel": -1, "fedmd-nfdp": 0}
 _WIDTH = 1e-2
 """Nats: largest distance of the certified bounds; amplification by shuffling is known to a few percent only."""
 
-_ACCOUNTS: dict[tuple[Protocol, float], dict[str, Any]] = {}
-
 
 def spend_of(run: Run, *, delta: float = DELTA, progress: Callable[[str], None] | None = None) -> dict[str, Any] | None:
     """What the run spends; None if nothing in it is private. The module lists the keys.
@@ -58,16 +54,22 @@ def protocol_spend(
     protocol: Protocol, *, delta: float = DELTA, progress: Callable[[str], None] | None = None
 ) -> dict[str, Any]:
     """What a protocol spends."""
-    nameless = replace(protocol, name="protocol", source="", notes=())
-    try:
-        found = _ACCOUNTS.get((nameless, delta))
-    except TypeError:  # an unhashable mechanism, such as one with a matrix, is not cached
-        found = _accounted(nameless, delta, progress)
-    if found is None:
-        found = _ACCOUNTS.setdefault((nameless, delta), _accounted(nameless, delta, progress))
-    named = {"name": protocol.name, "source": protocol.source, "notes": list(protocol.notes)}
-    found = copy.deepcopy(found)
-    return found | {"protocol": found["protocol"] | named}
+    start = time.perf_counter()
+    report = account(protocol, delta=delta, width=_WIDTH, progress=progress)
+    whole = report.to_dict()
+    return {
+        "protocol": whole["protocol"],
+        "delta": delta,
+        "paper_key": protocol.paper,
+        "claimed": claim_of(protocol),
+        **_scopes(report),
+        "conventions": whole["totals"],
+        "paper": whole["paper"],
+        "least_delta": whole["least_delta"],
+        "meaning": whole["meaning"],
+        "assumptions": whole["assumptions"],
+        "seconds": time.perf_counter() - start,
+    }
 
 
 def claim_of(protocol: Protocol | None) -> dict[str, Any] | None:
@@ -93,25 +95,6 @@ def spend_values(spend: dict[str, Any]) -> dict[str, float]:
         "least delta": spend["least_delta"] or None,
     }
     return {key: float(value) for key, value in found.items() if value is not None and math.isfinite(float(value))}
-
-
-def _accounted(protocol: Protocol, delta: float, progress: Callable[[str], None] | None) -> dict[str, Any]:
-    start = time.perf_counter()
-    report = account(protocol, delta=delta, width=_WIDTH, progress=progress)
-    whole = report.to_dict()
-    return {
-        "protocol": whole["protocol"],
-        "delta": delta,
-        "paper_key": protocol.paper,
-        "claimed": claim_of(protocol),
-        **_scopes(report),
-        "conventions": whole["totals"],
-        "paper": whole["paper"],
-        "least_delta": whole["least_delta"],
-        "meaning": whole["meaning"],
-        "assumptions": whole["assumptions"],
-        "seconds": time.perf_counter() - start,
-    }
 
 
 def _scopes(report: ProtocolReport) -> dict[str, dict[str, Any]]:

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 from torch.nn.modules import module as every_module
 
-from ldp_audit.training.client_data import LocalWork, Loss, Trained
+from ldp_audit.training.client_data import LocalWork, Trained, cross_entropy, cross_entropy_slope
 
 
 def train_by_loop(work: LocalWork, chunk: int) -> Iterator[Trained]:
@@ -41,7 +41,7 @@ def _train_one(work: LocalWork) -> tuple[dict[str, Tensor], Tensor]:
     losses = torch.zeros((), device=work.data.x.device)
     for x, y, share in work.batches():
         with torch.enable_grad():  # the caller may have disabled gradients
-            loss = (work.loss.value(functional_call(work.model, weights, (x[0],)), y[0]) * share[0]).sum()
+            loss = (cross_entropy(functional_call(work.model, weights, (x[0],)), y[0]) * share[0]).sum()
             gradients = torch.autograd.grad(loss, list(weights.values()))
         with torch.no_grad():
             for weight, gradient in zip(weights.values(), gradients, strict=True):
@@ -81,7 +81,7 @@ def _vectorised(work: LocalWork) -> Callable[..., tuple[dict[str, Tensor], Tenso
     """(stacked weights, x, y, share) -> (gradients, losses)."""
 
     def batch_loss(weights: dict[str, Tensor], x: Tensor, y: Tensor, share: Tensor) -> Tensor:
-        return (work.loss.value(functional_call(work.model, weights, (x,)), y) * share).sum()
+        return (cross_entropy(functional_call(work.model, weights, (x,)), y) * share).sum()
 
     return vmap(grad_and_value(batch_loss))
 
@@ -95,13 +95,13 @@ def train_in_closed_form(work: LocalWork, chunk: int) -> Iterator[Trained]:
         weight, bias = weights[f"{name}weight"], weights.get(f"{name}bias")
         scores = torch.zeros(())
         for x, y, share in part.batches():
-            scores = step(weight, bias, x.flatten(2), y, share, work.loss, work.learning_rate)
+            scores = step(weight, bias, x.flatten(2), y, share, work.learning_rate)
         # Non-finite scores make the weights non-finite from then on, so the last scores suffice for the check.
         yield part.done(weights, scores.sum((1, 2)))
 
 
 def not_in_closed_form(work: LocalWork) -> str | None:
-    """None for a linear layer, alone or after a flattening one, and a loss with a known derivative."""
+    """None for a linear layer, alone or after a flattening one."""
     own = has_own_calls(work.model)
     if own is not None:
         return own
@@ -113,31 +113,22 @@ def not_in_closed_form(work: LocalWork) -> str | None:
         return "the model has another layer than a flattening one before its linear one"
     if not flat and len(layers) == 1:
         return "the samples are not flat, and the model does not flatten them"
-    return None if work.loss.slope is not None else "the loss is a function, whose slope is not known"
+    return None
 
 
-def step(
-    weight: Tensor, bias: Tensor | None, x: Tensor, y: Tensor, share: Tensor, loss: Loss, learning_rate: float
-) -> Tensor:
+def step(weight: Tensor, bias: Tensor | None, x: Tensor, y: Tensor, share: Tensor, learning_rate: float) -> Tensor:
     """One step of gradient descent of linear models, in place, without storing a gradient.
 
     weight: (c, k, d).   bias: (c, k) or None.   x: (c, b, d).   y: (c, b).   share: (c, b), 1/b for the mean.
-    Raises ValueError for a loss without a derivative.   returns: the clients' scores before the step, (c, b, k).
+    returns: the clients' scores before the step, (c, b, k).
     """
-    slope, scores = _slope(weight, bias, x, y, loss)
-    slope = slope * share[..., None]
+    transposed = weight.transpose(1, 2)
+    scores = x @ transposed if bias is None else torch.baddbmm(bias[:, None], x, transposed)
+    slope = cross_entropy_slope(scores, y) * share[..., None]
     weight.baddbmm_(slope.transpose(1, 2), x, alpha=-learning_rate)
     if bias is not None:
         bias.sub_(slope.sum(1), alpha=learning_rate)
     return scores
-
-
-def _slope(weight: Tensor, bias: Tensor | None, x: Tensor, y: Tensor, loss: Loss) -> tuple[Tensor, Tensor]:
-    if loss.slope is None:
-        raise ValueError("loss must be one of LOSSES that has a slope, got a function")
-    transposed = weight.transpose(1, 2)
-    scores = x @ transposed if bias is None else torch.baddbmm(bias[:, None], x, transposed)
-    return loss.slope(scores, y), scores
 
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")

@@ -26,7 +26,7 @@ x = Variable("x", 0, 1)
 z = Variable("z", 0, 1)
 
 
-@settings(max_examples=30)
+@settings(max_examples=8)
 @given(epsilons, st.floats(-3, 3), st.floats(0.01, 3), st.floats(0, 60))
 def test_the_two_point_mechanism_comes_out_as_its_closed_forms(e: float, c: float, r: float, level: float) -> None:
     m, closed = TWO_POINT.bind(epsilon=e, c=c, r=r), TwoPoint(e, c, r)
@@ -36,7 +36,7 @@ def test_the_two_point_mechanism_comes_out_as_its_closed_forms(e: float, c: floa
 
 
 @given(epsilons, st.floats(0, 60))
-@settings(max_examples=30)
+@settings(max_examples=8)
 def test_the_piecewise_mechanism_has_its_profile(e: float, level: float) -> None:
     with mpmath.workdps(50):
         t, ratio = mpmath.exp(e), mpmath.exp(level)
@@ -224,7 +224,7 @@ def test_open_ends_of_whole_numbers_are_left_out(sides: str) -> None:
         m.mean(0.5)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.floats(0.01, 5.0), st.floats(0.01, 0.99))
 def test_a_probability_that_is_zero_in_disguise_is_zero(epsilon: float, a: float) -> None:
     disguised = binary(x * T / (T + 1) + x / (T + 1)).bind(epsilon=epsilon)

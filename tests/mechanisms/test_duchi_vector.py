@@ -18,8 +18,8 @@ from ldp_audit.mechanisms import DuchiVector, T, TwoPoint
 from tests.frequency import assert_frequency
 from tests.together import together
 
-every_epsilon = pytest.mark.parametrize("epsilon", [1e-3, 1.0, math.log(3), 4.0])
-every_size = pytest.mark.parametrize(("d", "printed"), [(d, printed) for d in range(1, 6) for printed in (False, True)])
+EPSILONS = [1e-3, 1.0, math.log(3), 4.0]
+CASES = [(EPSILONS[(d + printed) % 4], d, printed) for d in range(1, 6) for printed in (False, True)]
 
 
 def corners(d: int) -> list[np.ndarray]:
@@ -30,9 +30,7 @@ def law(m: DuchiVector, x: np.ndarray) -> np.ndarray:
     return np.exp([float(m.log_prob(m.reach() * y, x)) for y in corners(m.d)])
 
 
-@pytest.mark.covering(1)
-@every_epsilon
-@every_size
+@together(("epsilon", "d", "printed"), CASES)
 def test_total_and_mean(epsilon: float, d: int, printed: bool) -> None:
     m = DuchiVector(epsilon, d, printed)
     for x in (np.zeros(d), np.ones(d), np.linspace(-0.9, 0.7, d)):
@@ -43,9 +41,7 @@ def test_total_and_mean(epsilon: float, d: int, printed: bool) -> None:
         assert p @ (reports - x) ** 2 == pytest.approx(m.variance(x), rel=1e-9, abs=0)
 
 
-@pytest.mark.covering(1)
-@every_epsilon
-@every_size
+@together(("epsilon", "d", "printed"), CASES)
 def test_epsilon_and_delta_over_all_corners(epsilon: float, d: int, printed: bool) -> None:
     m = DuchiVector(epsilon, d, printed)
     laws = [law(m, v) for v in corners(d)]

@@ -49,8 +49,8 @@ OUTPUTS = {
 NOT_ENUMERATED = {"Laplace", "SubsampleRelease"}
 """Their draws have no fixed number; tests/implementations enumerates them, each in its own way."""
 
-every = pytest.mark.parametrize("name", MECHANISMS)
-finite = pytest.mark.parametrize("name", OUTPUTS)
+every = together("name", MECHANISMS)
+finite = together("name", OUTPUTS)
 
 
 def test_every_public_mechanism_is_in_the_registry() -> None:
@@ -173,7 +173,7 @@ def test_generators_of_another_library_and_bits_out_of_range_are_refused(name: s
 
 
 @finite
-@pytest.mark.parametrize("library", ["numpy", "torch"])
+@together("library", ["numpy", "torch"])
 def test_both_libraries_draw_from_the_one_law(name: str, library: str) -> None:
     """False alarm 1e-6 for each report; with 20,000 draws a probability off by 0.03 is missed below 1e-4."""
     m, trials = MECHANISMS[name], 20_000
@@ -202,7 +202,7 @@ def batch(vector: np.ndarray, shape: tuple[int, ...], dtype: Any) -> Any:
     return torch.from_numpy(copies).to(dtype) if isinstance(dtype, torch.dtype) else copies.astype(dtype)
 
 
-@pytest.mark.parametrize("name", sorted(set(MECHANISMS) - {"SubsampleRelease"}))  # which takes records, not a batch
+@together("name", sorted(set(MECHANISMS) - {"SubsampleRelease"}))  # which takes records, not a batch
 def test_reports_have_the_shape_and_the_dtype_of_the_inputs(name: str) -> None:
     """Batches of no, one and more axes. An index has int64 whatever the vectors have."""
     m, vector = MECHANISMS[name], np.asarray(MECHANISMS[name].worst_pair()[0])
@@ -266,9 +266,8 @@ VARIANTS = [
 """The registry's examples at three budgets, where they have one; and ranges whose ends a narrow dtype rounds."""
 
 
-@pytest.mark.covering(1)
 @pytest.mark.parametrize("bits", [5, pytest.param(3, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("m", VARIANTS, ids=repr)
+@together("m", VARIANTS)
 def test_no_dtype_tells_more_than_the_implemented_epsilon(monkeypatch: pytest.MonkeyPatch, m: Any, bits: int) -> None:
     """Every word at the worst pair and between its inputs: what a dtype rounds, it rounds the same for every input."""
     law = m.implemented(bits)
@@ -277,7 +276,8 @@ def test_no_dtype_tells_more_than_the_implemented_epsilon(monkeypatch: pytest.Mo
     if kind == "f" and np.ndim(inputs[0]) == 0 and math.isfinite(law.exact_epsilon()):
         inputs.append(0.3 * inputs[0] + 0.7 * inputs[1])
     for dtype in DTYPES[kind]:
-        found = [shares(every_draw(monkeypatch, law, x, bits, dtype)) for x in inputs]
+        with monkeypatch.context() as patched:
+            found = [shares(every_draw(patched, law, x, bits, dtype)) for x in inputs]
         for first, second in itertools.combinations(found, 2):
             epsilon, delta = _told(first, second, levels=(0.5,))
             assert epsilon <= law.exact_epsilon() * (1 + 1e-9) + 1e-12, dtype
@@ -324,10 +324,11 @@ def test_moments_are_those_of_the_definition(name: str) -> None:
     law, given = m.symbolic(), {one.variable.name: getattr(m, one.name) for one in m.parameters}
     given |= {"t": exp(given.get("epsilon", 1)), "s": exp(given.get("epsilon", 1) / 2)}
     given |= {"alpha": m.mixing()} if name == "Hybrid" else {}
+    mean, variance = law.mean(), law.variance()
     for x in [0, 1, 2] if name == "RandomizedResponse" else np.linspace(*m.domain(), 5):
         point = {v: given.get(v.name, x) for v in law.variables()}
-        assert m.mean(x) == pytest.approx(float(law.mean().subs(point)), rel=1e-12, abs=1e-14)
-        assert m.variance(x) == pytest.approx(float(law.variance().subs(point)), rel=1e-12)
+        assert m.mean(x) == pytest.approx(float(mean.subs(point)), rel=1e-12, abs=1e-14)
+        assert m.variance(x) == pytest.approx(float(variance.subs(point)), rel=1e-12)
 
 
 @together("name", ["CoordinateSampling", "TwoStage", "RandomProjection"])

@@ -82,7 +82,7 @@ def test_labels_and_infinite_levels() -> None:
 
 
 @pytest.mark.parametrize(("inputs", "outputs"), [(40, 3), (12, 6)], ids=["by sets of outputs", "by pairs of inputs"])
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1), digits=st.integers(1, 17), spread=st.floats(-2, 4))
 def test_texts_and_fractions_have_the_same_answers(
     inputs: int, outputs: int, seed: int, digits: int, spread: float
@@ -107,19 +107,19 @@ def log_of(ratio: Fraction | float) -> Any:
     return pytest.approx(math.log(ratio), rel=1e-13, abs=1e-15)
 
 
-def test_a_hundred_thousand_rows_take_seconds() -> None:
+def test_tens_of_thousands_of_rows_take_seconds() -> None:
     """Pairs of rows took days. The profile is that of the rows that are seen to be the worst."""
-    table = np.random.default_rng(0).dirichlet(np.full(4, 5.0), 100_000)
+    table = np.random.default_rng(0).dirichlet(np.full(4, 5.0), 25_000)
     c, said = FiniteChannel([list(map(repr, row)) for row in table.tolist()]), list[str]()
     begin = time.process_time()
     i, j = c.worst_pair()
     found = c.delta([0.0, 1.0, 3.0], progress=said.append)
-    assert time.process_time() - begin < 10
+    assert time.process_time() - begin < 3
     assert c.exact_epsilon() == pytest.approx(np.log(table[i] / table[j]).max(), rel=1e-12)
     far = np.array([[np.maximum(table[place] - math.exp(e) * table, 0).sum(axis=1).max() for place in range(0, 500, 5)]
                     for e in (0.0, 1.0, 3.0)])  # fmt: skip
     assert (far.max(axis=1) <= found).all()
-    assert repr(c) == "FiniteChannel of 100000 inputs and 4 outputs"
+    assert repr(c) == "FiniteChannel of 25000 inputs and 4 outputs"
     FiniteChannel(np.random.default_rng(0).dirichlet(np.full(9, 5.0), 50)).delta(0.1, progress=said.append)
     assert "epsilon 3, 3 of 3" in said[2]
     assert "input 1 of" in said[4]

@@ -53,7 +53,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: repr(row.mechanism))
+@together("row", ROWS)
 def test_epsilon_and_delta_are_the_largest_over_all_pairs_and_the_worst_pair_attains_them(row: Row) -> None:
     m, laws = row.mechanism, [row.law(x) for x in row.inputs]
     assert [math.fsum(p) for p in laws] == pytest.approx([1.0] * len(laws), abs=4e-15)

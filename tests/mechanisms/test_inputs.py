@@ -26,7 +26,7 @@ from ldp_audit.mechanisms.torch_randomness import TorchSource
 from tests.mechanisms.test_every_mechanism import MECHANISMS
 from tests.together import together
 
-every = pytest.mark.parametrize("name", MECHANISMS)
+every = together("name", MECHANISMS)
 NO_NUMBERS: list[Any] = ["a", "1", b"1", 1j, None, True, [True], ..., [1, "a"], [[1], [1, 2]], np.array([1j])]
 
 

@@ -51,7 +51,7 @@ def test_bad_parameters_are_named(bad: Any) -> None:
 
 COARSE = LaplaceGrid(Laplace(1.0), -2)  # g = 1/4, m = 4, t = 8
 UNEVEN = LaplaceGrid(Laplace(1.3, 0.7), -3)  # the sensitivity is 5.6 spacings
-coarse = pytest.mark.parametrize("m", [COARSE, UNEVEN, LaplaceGrid(Laplace(2.0, 9.0), -1)])
+coarse = together("m", [COARSE, UNEVEN, LaplaceGrid(Laplace(2.0, 9.0), -1)])
 
 scales = st.floats(-200, 200).map(lambda power: 2.0**power)
 
@@ -76,7 +76,7 @@ def test_no_epsilon_is_above_the_ideal_one(scale: float, epsilon: float, bits: i
 
 
 @coarse
-@pytest.mark.parametrize("x", [0.0, 0.1, -0.3, 1 / 3])
+@together("x", [0.0, 0.1, -0.3, 1 / 3])
 def test_the_law_adds_up_with_its_moments(m: LaplaceGrid, x: float) -> None:
     y = reports(m)
     p = np.exp(m.log_prob(y, x))

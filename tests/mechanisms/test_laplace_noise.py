@@ -9,7 +9,6 @@ from typing import Any
 
 import mpmath
 import numpy as np
-import pytest
 import torch
 
 from ldp_audit.mechanisms.laplace_noise import decays, discrete_laplace, tails
@@ -55,7 +54,7 @@ def test_the_coins_of_probability_exp_by_enumeration(numerator: int, denominator
     assert abs(float(odd) - math.exp(-x)) <= float(x**5) / 120 + 1e-15
 
 
-@pytest.mark.parametrize("library", ["numpy", "torch"])
+@together("library", ["numpy", "torch"])
 def test_the_coins_of_probability_exp_by_frequency(library: str) -> None:
     """False alarm 1e-6 each; 20,000 tosses miss a chance off by 0.03 with a chance below 1e-3."""
     for n, d in ((0, 7), (1, 7), (5, 7), (7, 7), (2**39, 2**40)):

@@ -203,7 +203,7 @@ def test_log_prob_knows_the_reports_of_a_dtype(dtype: type) -> None:
         PiecewiseGrid.of(1.0).log_prob(np.float16(0), 0.4)
 
 
-@pytest.mark.parametrize("a", [0.3, -0.7])
+@together("a", [0.3, -0.7])
 def test_two_inputs_reach_the_same_outputs(a: float) -> None:
     """The textbook float sampler gives a fifth to a half of its outputs to one of two inputs only."""
     m, trials = Piecewise(1.0), 400_000

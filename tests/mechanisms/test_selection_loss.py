@@ -2,18 +2,17 @@
 
 import math
 
-import pytest
-
 from ldp_audit.accounting import PrivacyLoss, compose, privacy_loss
 from ldp_audit.losses.discrete_loss import symmetric_loss
 from ldp_audit.mechanisms import ExponentialSelection
 from ldp_audit.mechanisms.exponential_selection import selection_loss
+from tests.together import together
 
 LEVELS = [0.0, 1e-9, 0.1, 0.7, 0.99, 1.0, 2.5, 3.0]
 
 
-@pytest.mark.parametrize("d", [1000, 1001, 9999])
-@pytest.mark.parametrize("epsilon", [1e-9, 0.5, 3.0, 50.0])
+@together("d", [1000, 1001, 9999])
+@together("epsilon", [1e-9, 0.5, 3.0, 50.0])
 def test_grouped_ranks_enclose_the_exact_profile(d: int, epsilon: float) -> None:
     mechanism = ExponentialSelection(epsilon, d)
     exact, grouped = PrivacyLoss((selection_loss(mechanism),)), PrivacyLoss((selection_loss(mechanism, most=100),))
@@ -44,8 +43,8 @@ def test_a_hundred_million_ranks_have_a_loss_and_a_composition() -> None:
     assert low <= high <= low * 1.001
 
 
-@pytest.mark.parametrize("d", [997, 1000])
-@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 20.0])
+@together("d", [997, 1000])
+@together("epsilon", [1e-3, 1.0, 20.0])
 def test_blocks_of_ranks_enclose_the_ranks_one_by_one_and_differ_as_the_square_of_their_width(
     d: int, epsilon: float
 ) -> None:

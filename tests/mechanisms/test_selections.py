@@ -111,9 +111,14 @@ def exceeds(first: Fraction, epsilon: float) -> bool:
         return mpmath.mpf(first.numerator) / first.denominator > mpmath.exp(mpmath.mpf(epsilon))
 
 
-@pytest.mark.parametrize("selection", [PerturbedSampling, PerturbedEncoding, PerturbedEncoding.calibrated])
-@pytest.mark.parametrize(("d", "k"), SIZES)
-@pytest.mark.parametrize("epsilon", EPSILONS)
+SELECTIONS = (PerturbedSampling, PerturbedEncoding, PerturbedEncoding.calibrated)
+CASES = [
+    (SELECTIONS[(i + j) % 3], epsilon, *size) for i, epsilon in enumerate(EPSILONS) for j, size in enumerate(SIZES)
+]
+"""Each epsilon with each size, and either with each selection."""
+
+
+@together(("selection", "epsilon", "d", "k"), CASES)
 def test_the_implemented_epsilon_never_exceeds_the_exact_one(selection: Any, epsilon: float, d: int, k: int) -> None:
     """Also not by the rounding of the float that exact_epsilon() is; a calibrated one keeps to what was asked."""
     m = selection(epsilon, d, k)
@@ -192,7 +197,7 @@ def test_exponential_selection_is_a_mechanism_too(epsilon: float, bits: int, d: 
     assert m.delta([m.exact_epsilon(), 100.0, math.inf]).tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize("selection", [PerturbedSampling, PerturbedEncoding])
+@together("selection", [PerturbedSampling, PerturbedEncoding])
 def test_few_words_ignore_the_input(selection: Any) -> None:
     """A ratio of whole numbers in [1, e**epsilon] does not exist there: False alarm 1e-6."""
     m = selection(1e-3, 6, 2).implemented(4)
@@ -210,7 +215,7 @@ def test_exponential_selection_with_fewer_words_than_ranks_is_uniform() -> None:
     assert np.all(m.weights() == 1)
 
 
-@pytest.mark.parametrize("library", ["numpy", "torch"])
+@together("library", ["numpy", "torch"])
 def test_a_million_coordinates(library: str) -> None:
     """Three rows; at epsilon 30 the reports are almost surely in the set, and among the highest ranks."""
     d, k = 1_000_000, 1000

@@ -50,9 +50,9 @@ def summed(epsilon: float, d: int, k: int) -> tuple[float, float, float]:
         return float(epsilon + excess), float(inside), float(outside)
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize(("d", "k"), [*SIZES, *LARGE])
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@together(
+    ("epsilon", "d", "k"), [(EPSILONS[place % len(EPSILONS)], *size) for place, size in enumerate([*SIZES, *LARGE])]
+)
 def test_perturbed_encoding_is_the_sum_over_its_two_binomials(epsilon: float, d: int, k: int) -> None:
     m = PerturbedEncoding(epsilon, d, k)
     exact, inside, outside = summed(epsilon, d, k)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit.mechanisms.sparse_report import SparseReport, scattered
+from tests.together import together
 
 
 @given(st.integers(1, 6), st.integers(0, 4), st.data())
@@ -32,7 +33,7 @@ def test_scattered_values_stand_at_their_indices(d: int, rows: int, data: st.Dat
     assert np.array_equal(tensor.numpy(), expected)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@together("dtype", [np.float32, np.float64])
 def test_the_dtype_is_that_of_the_values(dtype: Any) -> None:
     report = SparseReport(np.array([[1]]), np.array([[3]], dtype=dtype))
     assert scattered(*report, 2, 1.5).dtype == dtype

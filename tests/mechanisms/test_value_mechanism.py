@@ -16,7 +16,6 @@ from ldp_audit.mechanisms.value_mechanism import (
     implemented,
     in_domain,
     require_value,
-    signed_delta,
     worst_ends,
 )
 from tests.mechanisms.four_points import FourPoints
@@ -38,27 +37,6 @@ from tests.together import together
 def test_the_domain_is_that_of_clip_or_has_the_width_of_the_sensitivity(value: Any, domain: tuple) -> None:
     assert domain_of(value) == domain
     assert sorted(worst_ends(value)) == list(domain)
-
-
-@together("value", [TwoPoint(0.7), TwoPoint(1e-9), Piecewise(2.0), FourPoints(), Laplace(1.0)])
-def test_the_profile_at_negative_levels_is_that_of_the_reversed_pair(value: Any) -> None:
-    """delta(-e) = 1 - e**-e (1 - delta(e)): written out, and at the ends; continuous at 0."""
-    for level in (0.0, 1e-10, 0.3, 1.0, 5.0):
-        at = float(value.delta(level))
-        assert signed_delta(value, np.array(level)) == at
-        assert signed_delta(value, np.array(-level)) == pytest.approx(
-            1 - math.exp(-level) * (1 - at), rel=1e-9, abs=1e-15
-        )
-    assert signed_delta(value, np.array([math.inf, -math.inf])).tolist() == [0.0, 1.0]
-
-
-def test_the_profile_at_negative_levels_is_the_divergence_itself() -> None:
-    """FourPoints, both orders of its worst pair, summed over its reports."""
-    value = FourPoints()
-    rows = [np.exp(value.log_prob(value.outputs, x)) for x in (1.0, -1.0)]
-    for level in (-3.0, -1.0, -0.2, 0.4, 1.2):
-        found = max(np.maximum(p - math.exp(level) * q, 0).sum() for p, q in (rows, rows[::-1]))
-        assert signed_delta(value, np.array(level)) == pytest.approx(float(found), rel=1e-12)
 
 
 def test_inputs_are_checked_or_clipped() -> None:

@@ -1,4 +1,4 @@
-"""One thread for torch, as `ldp-audit train` has it: networks this small are slower on two."""
+"""Fixtures of training. One thread for torch, as `ldp-audit train` has it: networks this small are slower on two."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 import torch
+
+from ldp_audit.auditing.fresh import Fresh, NotFreshError
 
 
 @pytest.fixture(autouse=True)
@@ -15,3 +17,13 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Convictions without the auditor's look for memory in a new process, to which tests/auditing holds it."""
+
+    def counts(*_: object) -> None:
+        raise NotFreshError("it is not started")
+
+    monkeypatch.setattr(Fresh, "counts", counts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ldp_audit.training.canary import Canary, Promise, audit_run
 from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.fedsel.plan import FedSel
 from ldp_audit.training.ldp_fl.plan import LdpFl
+from tests.together import together
 
 CPU = torch.device("cpu")
 SURE = 1 - 1e-6
@@ -36,11 +37,16 @@ class OwnPlan:
             return np.full(n, float(world)) if self.leaks else rng.integers(0, 2, n)
 
         promise = Promise("exact", "nothing is told", 0.1)
+
+        def coin(world: int, n: int, rng: np.random.Generator) -> np.ndarray:
+            return rng.integers(0, 2, n)
+
         made = Canary("client", "one", ("in", "out"), draw, (promise,), (), samples=2_000)
-        return [made, made]
+        return [made, replace(made, draw=coin)]
 
 
-@pytest.mark.parametrize("leaks", [True, False])
+@pytest.mark.usefixtures("in_this_process")
+@together("leaks", [True, False])
 def test_a_users_own_run_brings_its_canaries(leaks):
     """Would catch a verdict that ignores an observer, and an error that every observer spends anew."""
     found = audit_run(OwnPlan(leaks), None, 1, confidence=SURE, device=CPU)  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ import pytest
 
 from ldp_audit.auditing import Counts, Region
 from ldp_audit.training.canary import Canary, Promise, canary_bounds
+from tests.together import together
 
 ERROR = 1e-6
 
@@ -66,7 +67,7 @@ def test_few_trainings_bound_the_delta_of_a_record_that_is_shown_when_it_is_draw
     assert found["verdict"] == "consistent"
 
 
-@pytest.mark.parametrize("truth", [0.6, 1.0])
+@together("truth", [0.6, 1.0])
 def test_few_trainings_see_a_sample_that_is_larger_than_promised(truth):
     """Would catch a region that is too wide, or the worlds in the wrong order. Power: practically 1."""
     promise = Promise("exact", "one draw", 0.0, 0.2)

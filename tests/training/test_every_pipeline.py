@@ -71,7 +71,7 @@ def test_every_pipeline_is_tried() -> None:
     assert set(START) == set(pipeline.PIPELINES)
 
 
-@pytest.mark.parametrize(("name", "settings"), SETTINGS, ids=lambda one: one if isinstance(one, str) else repr(one))
+@together(("name", "settings"), SETTINGS)
 def test_a_restored_run_is_an_uninterrupted_one(name: str, settings: dict[str, Any]) -> None:
     """State that a later round needs and the checkpoint lacks, such as an optimiser's; memory that both share."""
     whole, first, second = (run(name, **settings) for _ in range(3))

@@ -11,6 +11,7 @@ from ldp_audit.mechanisms.layer_range import LayerRange
 from ldp_audit.training.canary import audit_run
 from ldp_audit.training.device import device_of
 from ldp_audit.training.ldp_fl.reports import LayerMeasures
+from tests.together import together
 from tests.training.pretended_device import OnGpu, pretended_gpu
 from tests.training.test_every_pipeline import CPU, SETTINGS, START, every
 
@@ -18,6 +19,9 @@ OTHERS: list[tuple[str, dict[str, Any]]] = [
     ("ldp-fl", {"model": "softmax", "n": 3}),
     ("ldp-fl", {"model": "tests.training.test_gpu:own", "n": 3}),
 ]
+ONE_ROUND = {"ldp-fl": {"rounds": 1}, "fedmd-nfdp": {"rounds": 1}, "fedsel": {}}
+"""One round has every operation; FedSel's second epoch needs the first one's."""
+AUDITED = {"ldp-fl": {"model": "softmax", "n": 3, "rounds": 1, "permute": True}, "fedsel": {}, "fedmd-nfdp": {}}
 
 
 def own(shape: tuple[int, ...], classes: int) -> torch.nn.Module:
@@ -34,11 +38,10 @@ def finished(name: str, settings: dict[str, Any], device: torch.device) -> tuple
     return records[-1], again.state()
 
 
-@pytest.mark.parametrize(
-    ("name", "settings"), SETTINGS + OTHERS, ids=lambda one: one if isinstance(one, str) else repr(one)
-)
+@together(("name", "settings"), SETTINGS + OTHERS)
 def test_every_pipeline_runs_on_a_gpu_without_mixing_devices(name: str, settings: dict[str, Any]) -> None:
     """Would catch an index, a table or a generator that was left on the CPU."""
+    settings = {**ONE_ROUND[name], **settings}
     usual, _ = finished(name, settings, CPU)
     with pretended_gpu() as gpu:
         record, state = finished(name, settings, gpu)
@@ -47,11 +50,12 @@ def test_every_pipeline_runs_on_a_gpu_without_mixing_devices(name: str, settings
     assert not any(isinstance(one, OnGpu) for one in leaves), "a state is on the CPU"
 
 
+@pytest.mark.usefixtures("in_this_process")
 @every
 def test_every_audit_runs_on_a_gpu_too(name: str) -> None:
     plan, data = START[name]
     with pretended_gpu() as gpu:
-        found = audit_run(plan(), data, 3, samples=50, device=gpu)
+        found = audit_run(plan(**AUDITED[name]), data, 3, samples=10, device=gpu)
     assert found["observers"]
 
 

@@ -137,7 +137,6 @@ def test_bad_arguments_are_refused_at_the_call_by_name() -> None:
         ({"learning_rate": 10**400}, "learning_rate must be a positive number, at most 1.8e+308, got 1000"),
         ({"strategy": "magic"}, "strategy must be auto or one of loop, "),
         ({"strategy": "closed-form"}, "'closed-form' cannot train this: the model has another layer"),
-        ({"loss": "l2"}, "loss must be one of cross-entropy, logistic, hinge, or a function, got 'l2'"),
         ({"chosen": []}, "chosen must be at least one index of a client"),
         ({"chosen": [5]}, "chosen must be distinct, in 0 .. 4, got [5]"),
         ({"chosen": [1, 1]}, "chosen must be distinct, in 0 .. 4, got [1, 1]"),
@@ -160,21 +159,6 @@ def test_bad_arguments_are_refused_at_the_call_by_name() -> None:
         }
         with pytest.raises(ValueError, match=re.escape(message)):
             train_clients(**{**arguments, **change})
-
-
-def squared_error(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """A user's own loss, on soft targets."""
-    return ((outputs - targets) ** 2).mean(1)
-
-
-@together("strategy", ["loop", "vmap", "grouped"])
-def test_a_loss_of_the_users_own_with_targets_of_its_own_shape_trains(strategy: str) -> None:
-    """Catches targets that are taken for labels: distillation has soft ones."""
-    case = a_round("mlp")
-    soft = torch.rand((*case.data.y.shape, 3), generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    case = type(case)(case.model, case.weights, type(case.data)(case.data.x, soft, case.data.sizes), case.streams)
-    plain = case.plain(nn.MSELoss())
-    assert distance(case.trained(strategy, loss=squared_error), plain) <= tolerance(case.weights)
 
 
 def test_accuracy_counts_the_samples_whose_greatest_output_is_their_label() -> None:

@@ -12,6 +12,7 @@ from torch import Tensor
 from ldp_audit.training import grouped
 from ldp_audit.training.client_data import LocalWork, Trained
 from ldp_audit.training.local_training import train_clients
+from tests.together import together
 from tests.training.plain_clients import BATCH, EPOCHS, PLACE, RATE, Round, a_round
 
 
@@ -77,15 +78,9 @@ def test_no_more_chunks_are_in_work_than_threads_and_one(monkeypatch: pytest.Mon
     assert [len(handed) for _ in rounds(a_round("digit-cnn"))] == [3, 4, 5, 5, 5]
 
 
-def own_loss(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """A user's own."""
-    return torch.nn.functional.cross_entropy(outputs, targets, reduction="none")
-
-
-def test_a_loss_of_the_users_own_and_networks_of_short_operations_stay_in_the_callers_thread(names: list[str]) -> None:
-    """Catches a function that is called from several threads though it never said that it may be."""
+def test_networks_of_short_operations_stay_in_the_callers_thread(names: list[str]) -> None:
+    """Catches threads that cost more than they save."""
     torch.set_num_threads(2)
-    list(rounds(a_round("digit-cnn"), loss=own_loss))
     list(rounds(a_round("mlp")))
     assert set(names) == {threading.main_thread().name}
 
@@ -102,7 +97,7 @@ def test_the_room_for_weights_limits_the_chunks_at_once(monkeypatch: pytest.Monk
         assert seen[-1] == wanted
 
 
-@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+@together("mode", [torch.no_grad, torch.inference_mode])
 def test_the_callers_own_grad_mode_counts_for_no_number_of_threads(mode: type) -> None:
     """It is one of each thread: one thread once failed where two trained."""
     case, found = a_round("digit-cnn", torch.float32), []

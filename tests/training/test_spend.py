@@ -1,4 +1,4 @@
-"""What runs spend: the exact numbers and the paper's, once for each distinct protocol."""
+"""What runs spend: the exact numbers and the paper's."""
 
 from __future__ import annotations
 
@@ -53,25 +53,8 @@ def test_ldp_fl_claims_epsilon_for_all_of_it():
     assert claim_of(load_protocol("fedmd-ldp")) is None, "the paper gives an order of magnitude alone"
 
 
-def test_each_distinct_protocol_is_accounted_for_once(monkeypatch):
-    """Would catch a sweep that pays for every run, and a name or an answer that leaks into another's."""
-    calls = []
-    home = "ldp_audit.training.spend.account"
-    monkeypatch.setattr(home, lambda p, **more: calls.append(p) or account(p, **more))
-    protocol = replace(load_protocol("fedsel-adult-exp"), epochs=5)
-    first = protocol_spend(protocol)
-    first["everything"]["pure"] = "spoilt"
-    second = protocol_spend(replace(protocol, name="another", notes=()))
-    assert len(calls) == 1
-    assert second["protocol"]["name"] == "another"
-    assert second["everything"]["pure"] == pytest.approx(2)
-    protocol_spend(replace(protocol, epochs=2))
-    protocol_spend(protocol, delta=1e-6)
-    assert len(calls) == 3
-
-
 def test_a_mechanism_that_cannot_be_hashed_is_accounted_for_all_the_same():
-    """Would catch a cache that asks for a hash of a matrix."""
+    """Would catch an account that asks for a hash of a matrix."""
     channel = FiniteChannel([[0.75, 0.25], [0.25, 0.75]])
     found = protocol_spend(Protocol("a channel", (Step(channel, ("rounds",)),), rounds=2))
     assert found["everything"]["pure"] == pytest.approx(2 * math.log(3))

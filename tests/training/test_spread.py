@@ -41,13 +41,13 @@ def failing(what: str, **others: Any) -> list[Training]:
     return [Training(job) for job in jobs_of(Toy, [Sweep({"fails": what, **others})], seed=0)]
 
 
-def test_two_processes_give_the_records_of_this_one_and_say_what_goes_wrong(serial: Records, tmp_path: Path) -> None:
+def test_a_process_gives_the_records_of_this_one_and_says_what_goes_wrong(serial: Records, tmp_path: Path) -> None:
     """One run kills its process once, in its second round: another process goes on from its checkpoint."""
     mark = tmp_path / "mark"
     jobs = [*JOBS, *failing("dies once", mark=str(mark)), *failing("raises"), *failing("refuses")]
     tasks = [Task(number, job, tmp_path / f"{number}.state") for number, job in enumerate(jobs)]
     heard: list[Event] = []
-    ends = {event.number: event for event in ends_of(WORK, tasks, pool_of(2), heard.append)}
+    ends = {event.number: event for event in ends_of(WORK, tasks, Processes(1), heard.append)}
     assert mark.exists()
     assert plain([ends[number].record for number in range(4)]) == serial
     done = [event.done for event in heard if event.number == 4 and event.rounds]

@@ -56,7 +56,7 @@ def test_columns_are_as_often_below_zero_as_above() -> None:
     assert_frequency(int((x > 0).sum()), x.size, 0.5)
 
 
-@pytest.mark.parametrize(("labels", "perfect"), [("sparse", True), ("dense", False)])
+@together(("labels", "perfect"), [("sparse", True), ("dense", False)])
 def test_labels_are_one_side_of_a_plane(labels: str, perfect: bool) -> None:
     """Would catch noise where none was asked for, and labels from the wrong values.
 
@@ -96,7 +96,7 @@ def test_the_same_seed_gives_the_same_table() -> None:
     assert (_load(records=10, seed=7).x != _load(records=10, seed=8).x).all()
 
 
-@pytest.mark.parametrize(("name", "columns"), [("syn-l", 100), ("syn-h", 300)])
+@together(("name", "columns"), [("syn-l", 100), ("syn-h", 300)])
 def test_the_papers_sets_have_their_names_and_widths(name: str, columns: int) -> None:
     """Would catch the two mixed up; fewer records than the paper's can be asked for."""
     table = _load(name, records=20)

@@ -16,7 +16,9 @@ from ldp_audit.training.canary import Canary, Promise, audit_run, canary_bounds
 from ldp_audit.training.datasets import Images
 from ldp_audit.training.fedmd_nfdp.canaries import NoisyScores, PartyRecords, noise_canary
 from ldp_audit.training.fedmd_nfdp.plan import FedMd
+from tests.together import together
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
 ERROR = 1e-6
 CPU = torch.device("cpu")
 PLAN = FedMd(k=4, networks="mlp-4", private_epochs=8, private_batch=20, learning_rate=0.5, outputs="all")
@@ -52,7 +54,7 @@ def test_a_party_that_trains_on_all_its_records_breaks_the_promise_of_a_sample()
     assert found["delta_lower"] > 0.4
 
 
-@pytest.mark.parametrize(
+@together(
     ("kind", "right", "half", "budget"),
     [
         ("gaussian", Gaussian(sigma=12.0, sensitivity=math.sqrt(2)), Gaussian(sigma=3.0), (1.0, 0.05)),
@@ -71,7 +73,7 @@ def test_noise_that_is_too_small_breaks_the_budget_and_enough_keeps_it(kind, rig
     assert verdicts == ["consistent", "violated"]
 
 
-@pytest.mark.parametrize("added", [Gaussian(sigma=2.0), Laplace(scale=2.0)])
+@together("added", [Gaussian(sigma=2.0), Laplace(scale=2.0)])
 def test_the_statistic_is_the_log_likelihood_ratio(added):
     """Would catch a wrong scale or sign: against the law of each number."""
     pair = torch.tensor([[1.0, 0.0], [0.0, 1.0]])

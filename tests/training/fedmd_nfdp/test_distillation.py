@@ -91,7 +91,7 @@ def test_the_projection_keeps_laws() -> None:
     torch.testing.assert_close(distillation.onto_the_simplex(laws), laws)
 
 
-@pytest.mark.parametrize(("kind", "loss"), [("logits", "l1_loss"), ("softmax", "cross_entropy")])
+@together(("kind", "loss"), [("logits", "l1_loss"), ("softmax", "cross_entropy")])
 def test_losses_are_those_of_the_scores(kind: str, loss: str) -> None:
     """Cross-entropy of logits, which are no law."""
     outputs, target = torch.tensor([[1.0, 2.0]]), torch.tensor([[0.25, 0.75]])

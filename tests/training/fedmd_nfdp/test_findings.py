@@ -76,7 +76,7 @@ def test_pooling_is_compared_with_all_records() -> None:
     assert found.verdict == "opposite"
 
 
-@pytest.mark.parametrize(("agreement", "verdict"), [(0.21, "seen"), (0.5, "opposite")])
+@together(("agreement", "verdict"), [(0.21, "seen"), (0.5, "opposite")])
 def test_random_guesses_are_told_from_others(agreement: float, verdict: str) -> None:
     """Agreement compared with 0 instead of with chance."""
     found = findings.noise_leaves_a_random_guess(made_up([BASE, ({"method": "ldp"}, 0.7)], agreement))
@@ -84,7 +84,7 @@ def test_random_guesses_are_told_from_others(agreement: float, verdict: str) -> 
     assert found.verdict == verdict
 
 
-@pytest.mark.parametrize(("ldp", "verdict"), [(0.6, "seen"), (0.9, "opposite")])
+@together(("ldp", "verdict"), [(0.6, "seen"), (0.9, "opposite")])
 def test_noise_is_compared_with_no_communication(ldp: float, verdict: str) -> None:
     """A comparison with NFDP's sample."""
     results = made_up([BASE, ({"method": "ldp"}, ldp), ({"method": "alone-np"}, 0.8)])

@@ -90,7 +90,7 @@ def test_without_a_budget_it_is_what_the_paper_states_for_nfdp() -> None:
     assert epsilon * (1 - 1e-4) < spent.epsilon(delta) <= epsilon
 
 
-@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+@together("kind", ["gaussian", "laplace"])
 def test_the_noise_is_as_large_as_it_says(kind: str) -> None:
     """Standard deviation for scale, noise on the mean instead of on each report, a missing sensitivity."""
     assert_noise_is_as_large_as_it_says(_many(kind))

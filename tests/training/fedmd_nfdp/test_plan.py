@@ -108,7 +108,7 @@ def test_the_first_record_has_the_exact_delta_and_the_papers_pair() -> None:
     json.dumps(records, allow_nan=False)
 
 
-@pytest.mark.parametrize("method", ["nfdp-with", "ldp"])
+@together("method", ["nfdp-with", "ldp"])
 def test_the_accounting_room_accepts_the_protocol(method: str) -> None:
     """A protocol that its paper's conventions refuse."""
     protocol = run(method=method).protocol()

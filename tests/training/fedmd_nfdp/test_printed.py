@@ -6,8 +6,6 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
-import pytest
-
 from ldp_audit.training.fedmd_nfdp.plan import PAPER, FedMd, beside_the_paper
 from ldp_audit.training.sweep import jobs_of
 from tests.together import together
@@ -42,7 +40,7 @@ def settings_of(results: dict[str, Any], accuracy: float) -> Settings:
     return results["runs"][round(accuracy * 1000)]["settings"]
 
 
-@pytest.mark.parametrize(
+@together(
     ("data", "preset", "cells"),
     [
         ("mnist-emnist", "table-2-femnist", {16: 0.8064, 60: 0.8806, 300: 0.9356, 2880: 0.9663}),
@@ -62,7 +60,7 @@ def test_table_2_has_its_sizes_and_baselines(data: str, preset: str, cells: dict
     assert found == {}
 
 
-@pytest.mark.parametrize(
+@together(
     ("data", "preset", "k", "both"),
     [
         ("mnist-emnist", "replacement-femnist", 300, (0.9356, 0.9363)),
@@ -76,7 +74,7 @@ def test_both_ways_of_sampling_are_told_apart(data: str, preset: str, k: int, bo
     assert told == [(both[0], "nfdp-with", k), (both[1], "nfdp-without", k)]
 
 
-@pytest.mark.parametrize(
+@together(
     ("data", "preset", "printed"),
     [
         ("mnist-emnist", "table-3-femnist", (0.7499, 0.7502, 0.7558, 0.8074, 0.8064, 0.8158)),
@@ -92,7 +90,7 @@ def test_table_3_has_its_scores_and_parties(data: str, preset: str, printed: tup
     assert all(settings["k"] == 16 for _, settings in found.values())
 
 
-@pytest.mark.parametrize(
+@together(
     ("data", "preset", "split", "printed"),
     [
         ("mnist-femnist", "table-4-femnist", "writers", 0.7836),

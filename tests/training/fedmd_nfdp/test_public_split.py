@@ -69,7 +69,7 @@ def test_each_party_has_one_subclass_of_every_class() -> None:
     assert [len(share) for share in held.private] == [18] * 4
 
 
-@pytest.mark.parametrize("settings", [{}, {"split": "classes"}])
+@together("settings", [{}, {"split": "classes"}])
 def test_the_split_follows_the_seed(settings: dict[str, Any]) -> None:
     """Repeats that all have the same split, or a split from a global generator."""
     data = images()

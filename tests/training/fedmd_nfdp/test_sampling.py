@@ -82,7 +82,7 @@ def test_other_methods_use_all_records(method: str) -> None:
     assert [len(party.x) for party in run(method=method).parties] == [24, 24, 24]
 
 
-@pytest.mark.parametrize(("replacement", "chance"), [(False, 0.4), (True, 1 - 0.9**4)])
+@together(("replacement", "chance"), [(False, 0.4), (True, 1 - 0.9**4)])
 def test_a_record_is_in_the_sample_as_often_as_delta_says(replacement: bool, chance: float) -> None:
     """With and without replacement swapped (found with probability 99%), and streams of parties or seeds that agree.
 

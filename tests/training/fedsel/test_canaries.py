@@ -20,7 +20,9 @@ from ldp_audit.mechanisms import (
 from ldp_audit.training.canary import Promise, canary_bounds
 from ldp_audit.training.fedsel.canaries import user_canary
 from ldp_audit.training.fedsel.senders import ByRank, ByTopSet, FlatSender, Sender, TwoStageSender, Uniform
+from tests.together import together
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
 ERROR = 1e-6
 CPU = torch.device("cpu")
 
@@ -41,7 +43,7 @@ def test_perturbed_encoding_as_published_breaks_its_budget_and_keeps_its_exact_e
     assert 4.1 < found["epsilon_lower"] <= exact
 
 
-@pytest.mark.parametrize(
+@together(
     ("selection", "value"),
     [
         (ByTopSet(PerturbedEncoding.calibrated(1.0, 3, 1)), Piecewise(1.0)),

@@ -96,7 +96,7 @@ def test_the_exact_trade_stands_beside_where_the_dimensions_are_known() -> None:
     assert [one["signal ratio"] < 1 for one in found.numbers.values()] == [True] * 6
 
 
-@pytest.mark.parametrize("changed", [{"epochs": 2}, {"corrected": True}])
+@together("changed", [{"epochs": 2}, {"corrected": True}])
 def test_the_trade_is_left_out_where_its_formula_does_not_hold(changed: dict[str, Any]) -> None:
     """Catches the ratio of one report with all of epsilon beside runs of several, or of another PE."""
     document = results({**ALL, "PM": 0.6})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 
 from ldp_audit.training.fedsel.run import gradients, shares_right
+from tests.together import together
 
 
 def loss(model: str, x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor, penalty: float) -> torch.Tensor:
@@ -14,7 +14,7 @@ def loss(model: str, x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor, pe
     return data + penalty / 2 * (weights * weights).sum()
 
 
-@pytest.mark.parametrize("model", ["logistic", "svm"])
+@together("model", ["logistic", "svm"])
 def test_gradients_are_those_of_the_loss(model: str) -> None:
     """Catches a wrong sign, a lost label, a lost penalty: each would be off by far more than rounding."""
     generator = torch.Generator().manual_seed(1)

@@ -30,7 +30,7 @@ def test_every_solution_trains_and_records(name: str) -> None:
     assert bool((run.weights.abs().sum(-1) > 0).all())
 
 
-@pytest.mark.parametrize("model", ["logistic", "svm"])
+@together("model", ["logistic", "svm"])
 def test_training_without_noise_learns(model: str) -> None:
     """Catches a step in the wrong direction, which would be right on few records; chance is a half."""
     run = started(solution="NP", learning_rate=1.0, model=model)
@@ -39,7 +39,7 @@ def test_training_without_noise_learns(model: str) -> None:
     assert run.advance(run.rounds)["accuracy"] > 0.85
 
 
-@pytest.mark.parametrize("settings", [{"solution": "NP"}, {"solution": "NP-K", "epochs": 2, "model": "svm"}])
+@together("settings", [{"solution": "NP"}, {"solution": "NP-K", "epochs": 2, "model": "svm"}])
 def test_a_batch_is_its_single_runs(settings: dict[str, Any]) -> None:
     """Catches models of a batch that share users, weights, or states; without noise they differ by rounding alone."""
     data, settings = table(50, d=4), {**settings, "folds": 5, "repeats": 10, "share": 0.5}

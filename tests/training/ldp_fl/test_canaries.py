@@ -23,8 +23,10 @@ from ldp_audit.training.ldp_fl.canaries import (
     weight_canary,
 )
 from ldp_audit.training.ldp_fl.run import LdpFlRun
+from tests.together import together
 from tests.training.ldp_fl.small import images, plan, run
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
 ERROR = 1e-6
 CPU = torch.device("cpu")
 RANGES = LayerRange((0.0, 0.5), (1.0, 0.25), ("a", "b"))
@@ -135,7 +137,7 @@ def test_a_run_that_sends_otherwise_than_it_says_is_convicted(monkeypatch):
     settings = {"rounds": 1, "model": "softmax", "epsilon": 0.5}
 
     def verdict():
-        return audit_run(plan(**settings), images(), 1, samples=5_000, confidence=1 - ERROR, device=CPU)["verdict"]
+        return audit_run(plan(**settings), images(), 1, samples=2_000, confidence=1 - ERROR, device=CPU)["verdict"]
 
     assert verdict() == "consistent"
 
@@ -146,7 +148,7 @@ def test_a_run_that_sends_otherwise_than_it_says_is_convicted(monkeypatch):
     assert verdict() == "violated"
 
 
-@pytest.mark.parametrize("world", [0, 1])
+@together("world", [0, 1])
 def test_the_canary_lies_beyond_the_ends_of_every_range(world):
     """Would catch a world that is the same in both runs, and a layer that is left out."""
     sent = reports.reports(CLIENT.weights(world, 3), RANGES, math.inf, torch.Generator().manual_seed(1))

@@ -54,7 +54,7 @@ def test_bad_settings_are_named(settings: dict[str, Any], message: str) -> None:
         LdpFl(**settings)
 
 
-@pytest.mark.parametrize("model", ["deeper", "nowhere:build"])
+@together("model", ["deeper", "nowhere:build"])
 def test_an_unknown_model_is_refused_at_the_start(model: str) -> None:
     """Names that no list holds."""
     with pytest.raises(ValueError, match="model"):
@@ -75,7 +75,7 @@ def test_extremes_are_the_middle_and_half_of_what_lies_between() -> None:
     assert (found.centers[0], found.radii[0]) == pytest.approx((0.1, 0.2))
 
 
-@pytest.mark.parametrize("rule", ["moments", "extremes"])
+@together("rule", ["moments", "extremes"])
 def test_radii_stay_between_least_and_most(rule: str) -> None:
     """Ranges that collapse on a constant layer, or grow with the noise without end."""
     kept = AdaptiveRule(rule, 2.0, 0.01, 1.0)

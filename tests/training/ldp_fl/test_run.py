@@ -143,7 +143,7 @@ def test_clients_whose_training_leaves_the_floats_report_what_they_received() ->
         torch.testing.assert_close(one.weights[name], weight)
 
 
-@pytest.mark.parametrize("chunk", [1, 4])
+@together("chunk", [1, 4])
 def test_one_client_that_diverges_changes_its_own_report_alone(chunk: int) -> None:
     """A client whose data decide, without noise, what all others send: no epsilon of its report covers that."""
     settings: dict[str, Any] = {"perturb": False, "ranges": "fixed", "radius": 9.0, "rounds": 1, "chunk": chunk}
