@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import resource
 import signal
@@ -178,29 +177,32 @@ def test_ctrl_c_waits_until_all_files_have_their_names(tmp_path: Path, monkeypat
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "new", "b": "new"}
 
 
-def _writes_for_ever(path: Path) -> None:
-    while True:
-        write_whole({path: "".join(f"{os.getpid()}" for _ in range(50_000))}, durable=False)
+WRITES_FOR_EVER = """
+import os, sys
+from pathlib import Path
+from ldp_audit.files import write_whole
+while True:
+    write_whole({Path(sys.argv[1]): "".join(f"{os.getpid()}" for _ in range(50_000))}, durable=False)
+"""
 
 
 def test_two_writers_of_one_file_that_are_killed_leave_a_whole_one(tmp_path: Path) -> None:
     """Would catch a temporary name that two processes share."""
-    path, context = tmp_path / "file", multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_writes_for_ever, args=(path,)) for _ in range(2)]
-    for writer in writers:
-        writer.start()
+    path = tmp_path / "file"
+    writers = [subprocess.Popen([sys.executable, "-c", WRITES_FOR_EVER, str(path)]) for _ in range(2)]
+    whole = {str(writer.pid) * 50_000 for writer in writers}
     try:
-        deadline = time.monotonic() + 60
-        while not path.exists() and time.monotonic() < deadline:
+        deadline, seen = time.monotonic() + 60, set()
+        while len(seen) < 2 and time.monotonic() < deadline:  # both write
             time.sleep(0.01)
-        for _ in range(50):
-            text = path.read_text()
-            assert text in {str(writer.pid) * 50_000 for writer in writers}
+            seen |= {path.read_text()} if path.exists() else set()
+        assert seen == whole
+        assert {path.read_text() for _ in range(50)} <= whole
     finally:
         for writer in writers:
             writer.kill()
-            writer.join()
-    assert path.read_text() in {str(writer.pid) * 50_000 for writer in writers}
+            writer.wait()
+    assert path.read_text() in whole
 
 
 @together(
