@@ -67,7 +67,7 @@ def _output(output: dict[str, Any], alt: str) -> str:
 
 
 def executed(paths: Sequence[Path]) -> list[Any]:
-    """The notebooks with new outputs: each in a folder and a namespace of its own, all by one kernel of this interpreter."""
+    """The notebooks with new outputs, by one kernel of this Python: each in a folder and a namespace of its own."""
     import nbformat
     from nbclient import NotebookClient
 
