@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ldp_audit.accounting.protocols.protocol_file import shipped
-from ldp_audit.cli import main, report, report_sections
+from ldp_audit.cli import main, report_sections
 from tests.reports.in_text import check_text
 from tests.reports.page_tree import parse
 from tests.reports.whole_report import whole_report
@@ -241,21 +240,18 @@ def test_other_bad_input_is_one_clear_line(tmp_path: Path, capsys: Captured) -> 
     assert "cannot write to" in refused(capsys, "--out", str(tmp_path / "file" / "out"))
 
 
-def test_protocols_that_take_long_are_started_first() -> None:
-    names = ["a", "ldp-fl-mnist", "b", "ldp-fl-fmnist"]
-    assert report_sections.slowest_first(names) == ["ldp-fl-fmnist", "ldp-fl-mnist", "a", "b"]
-
-
 def test_shipped_protocols_are_accounted_for_where_they_are_asked_for(
     tmp_path: Path, claims: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen: list[list[str]] = []
-    monkeypatch.setattr(report, "_accounts", lambda names: nullcontext(chosen.append(list(names)) or {"a": None}))
-    monkeypatch.setattr(report, "_waited", lambda *_: [whole_report()["accounting"][0]])
+    account = whole_report()["accounting"][0]
+    monkeypatch.setattr(
+        report_sections, "accounted", lambda name: chosen[-1].append(name) or {**account, "figure": None}
+    )
     asked = ["report", "--claims", claims, "--out", str(tmp_path)]
-    assert main(asked) == 0
-    assert main([*asked, "--with", "accounting"]) == 0
-    assert main([*asked, "--protocol", "fedsel-adult"]) == 0
+    for more in ([], ["--with", "accounting"], ["--protocol", "fedsel-adult"]):
+        chosen.append([])
+        assert main([*asked, *more]) == 0
     assert chosen == [[], list(shipped()), ["fedsel-adult"]]
 
 

@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,23 +66,36 @@ def _output(output: dict[str, Any], alt: str) -> str:
     return "" if text.startswith("Writing ") else f'<pre class="output">{html.escape(text.rstrip())}</pre>'
 
 
-def executed(path: Path) -> Any:
-    """The notebook with new outputs, run in a folder of its own by the interpreter that runs this."""
+def executed(paths: Sequence[Path]) -> list[Any]:
+    """The notebooks with new outputs, by one kernel of this Python: each in a folder and a namespace of its own."""
     import nbformat
     from nbclient import NotebookClient
 
-    notebook = nbformat.read(path, as_version=4)
+    notebooks = [nbformat.read(path, as_version=4) for path in paths]
     with tempfile.TemporaryDirectory() as folder:
         programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         environment = {**os.environ, "PATH": programs, "NO_COLOR": "1", "IPYTHONDIR": folder}
         client = NotebookClient(
-            notebook,
+            nbformat.v4.new_notebook(),
             resources={"metadata": {"path": folder}},
             extra_arguments=["--log-level=ERROR"],
             coalesce_streams=True,
             timeout=300,
         )
-        client.execute(env=environment)
+        with client.setup_kernel(env=environment):
+            for path, notebook in zip(paths, notebooks, strict=True):
+                own = Path(folder) / path.stem
+                own.mkdir()
+                client.nb = notebook
+                client.reset_execution_trackers()
+                notebook.cells.insert(0, nbformat.v4.new_code_cell(f"import os\nos.chdir({str(own)!r})\n%reset -f"))
+                for place, cell in enumerate(notebook.cells):
+                    client.execute_cell(cell, place, execution_count=max(1, client.code_cells_executed))
+                del notebook.cells[0]
+    return [_tidied(notebook) for notebook in notebooks]
+
+
+def _tidied(notebook: Any) -> Any:
     notebook.metadata = {"kernelspec": notebook.metadata["kernelspec"], "language_info": {"name": "python"}}
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
@@ -104,5 +118,5 @@ def printed(notebook: Any) -> list[str]:
 if __name__ == "__main__":
     import nbformat
 
-    for name in sys.argv[1:]:
-        nbformat.write(executed(Path(name)), name)
+    for name, notebook in zip(sys.argv[1:], executed(list(map(Path, sys.argv[1:]))), strict=True):
+        nbformat.write(notebook, name)

@@ -6,12 +6,9 @@ import argparse
 import hashlib
 import os
 import shlex
-import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -81,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _gathered(options: argparse.Namespace, progress: Progress) -> dict[str, Any]:
-    """The report's data; input files are read first, as they may be invalid, and protocols run in parallel."""
+    """The report's data; input files are read first, as they may be invalid."""
     own = bool(options.claims or options.source or options.audits or options.protocol or options.training)
     asked = {*options.also, "accounting"} if options.protocol else {*options.also}
     wanted = (asked if own else {*SECTIONS}) - {*options.without}
@@ -90,17 +87,16 @@ def _gathered(options: argparse.Namespace, progress: Progress) -> dict[str, Any]
     options.paper = options.paper or ("" if own else "all")
     papers = papers_asked_for(options) if options.claims or options.paper else []
     claims = gather.claims_read(options.source) if options.source else None
-    with _accounts(_protocols(options) if "accounting" in wanted else []) as accounts:
-        found = {
-            **(claims or _settled(papers, progress)),
-            "made": _made(options, own=own),
-            "mechanisms": gather.mechanisms(progress) if "mechanisms" in wanted else [],
-            "implementation": gather.implementation(progress) if "implementation" in wanted else [],
-            "audits": audited or (gather.audits(progress) if "audits" in wanted else []),
-            "training": training
-            + (_demonstrations(options, len(training), progress) if options.demonstrations else []),
-        }
-        found["accounting"] = _waited(accounts, progress)
+    protocols = _protocols(options) if "accounting" in wanted else []
+    found = {
+        **(claims or _settled(papers, progress)),
+        "made": _made(options, own=own),
+        "mechanisms": gather.mechanisms(progress) if "mechanisms" in wanted else [],
+        "implementation": gather.implementation(progress) if "implementation" in wanted else [],
+        "audits": audited or (gather.audits(progress) if "audits" in wanted else []),
+        "training": training + (_demonstrations(options, len(training), progress) if options.demonstrations else []),
+        "accounting": gather.accounting(protocols, progress),
+    }
     if options.claims:
         for paper, record in zip(papers, found["papers"], strict=True):
             gather.solve(paper, record)
@@ -147,52 +143,6 @@ def _protocols(options: argparse.Namespace) -> list[str]:
     for name in names:
         load_protocol(name)
     return list(dict.fromkeys(names))
-
-
-@contextmanager
-def _accounts(names: Sequence[str]) -> Iterator[dict[str, Future[dict[str, Any]]]]:
-    """A future for each name, in order; remaining processes are stopped at the end."""
-    if not names:
-        yield {}
-        return
-    import multiprocessing
-
-    workers = min(2, len(names), os.cpu_count() or 1)
-    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
-    try:
-        with _no_interrupts():
-            started = {name: pool.submit(gather.accounted, name) for name in gather.slowest_first(names)}
-        yield {name: started[name] for name in names}
-    except BaseException:
-        for process in list((pool._processes or {}).values()):
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def _no_interrupts() -> Iterator[None]:
-    """Block Ctrl-C in processes started in this context, which leave it to their parent."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _waited(accounts: dict[str, Future[dict[str, Any]]], progress: Progress) -> list[dict[str, Any]]:
-    from concurrent.futures import wait
-
-    pending = set(accounts.values())
-    while pending:
-        names = [name for name, future in accounts.items() if not future.done()]
-        progress(f"accounting: {', '.join(names)}")
-        pending = wait(pending, timeout=1).not_done
-    return [future.result() for future in accounts.values()]
 
 
 def _demonstrations(options: argparse.Namespace, before: int, progress: Progress) -> list[dict[str, Any]]:

@@ -30,7 +30,6 @@ AUDITED: tuple[tuple[str, tuple[float, float] | None, str], ...] = (
 
 _SAMPLES = 50_000
 _WIDTH = 1e-2
-_SLOWEST = ("ldp-fl-fmnist", "ldp-fl-mnist", "ldp-fl-cifar10")  # the longest ones, started first
 
 
 def mechanisms(say: Say) -> list[dict[str, Any]]:
@@ -197,6 +196,15 @@ def _audit_section(one: dict[str, Any]) -> None:
     section({"audits": [one]})
 
 
+def accounting(names: Sequence[str], say: Say) -> list[dict[str, Any]]:
+    """The accounts of protocols, by their names or files, in order."""
+    found = []
+    for name in names:
+        say(f"accounting: {name}")
+        found.append(accounted(name))
+    return found
+
+
 def accounted(name: str) -> dict[str, Any]:
     """One protocol's account, with its paper's statements about the whole run."""
     from ldp_audit.accounting.protocols.protocol_file import load_protocol
@@ -208,11 +216,6 @@ def accounted(name: str) -> dict[str, Any]:
     figure = rounds_figure(report, f"rounds-{key}", width=_WIDTH)
     drawn = None if figure is None else figure.to_dict()
     return {"key": key, "claimed": claim_of(protocol), "figure": drawn, **report.to_dict()}
-
-
-def slowest_first(names: Sequence[str]) -> list[str]:
-    """The names with the slowest first, to balance processes."""
-    return sorted(names, key=lambda name: _SLOWEST.index(name) if name in _SLOWEST else len(_SLOWEST))
 
 
 def training_read(folders: Sequence[Path]) -> list[dict[str, Any]]:

@@ -122,7 +122,7 @@ def command_lines(snippets: list[Snippet]) -> list[list[str]]:
 
 def subprocess_output(command: list[str], folder: Path, accepted: set[int]) -> str:
     """See `Output`; by a process of its own."""
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode in accepted, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout + done.stderr

@@ -22,8 +22,12 @@ def run() -> Iterator[ModuleType]:
         del sys.modules[name]
 
 
-def test_the_page_and_the_reports_are_what_programs_and_records_give(run: ModuleType) -> None:
-    written = run.documents()
+@pytest.fixture(scope="module")
+def written(run: ModuleType) -> dict[Path, str]:
+    return run.documents()
+
+
+def test_the_page_and_the_reports_are_what_programs_and_records_give(run: ModuleType, written: dict[Path, str]) -> None:
     assert set(FOLDER.glob("*/report.md")) == written.keys() - {run.PAGE}
     for path, text in written.items():
         assert path.read_text(encoding="utf-8") == text, "python examples/findings/run.py --page"
@@ -55,8 +59,10 @@ def test_each_violation_is_confirmed_by_hand_and_exactly(run: ModuleType) -> Non
                 assert float(record["exact"]) > finding.epsilon
 
 
-def test_only_a_quotation_is_stated_and_what_holds_under_a_condition_is_not_broken(run: ModuleType) -> None:
-    for path, text in run.documents().items():
+def test_only_a_quotation_is_stated_and_what_holds_under_a_condition_is_not_broken(
+    run: ModuleType, written: dict[Path, str]
+) -> None:
+    for path, text in written.items():
         for line in text.splitlines():
             label, _, words = line.replace("*", "").partition(": ")
             assert label not in ("Stated", "Read as") or words.startswith('"') == (label == "Stated"), f"{path}: {line}"
@@ -65,8 +71,8 @@ def test_only_a_quotation_is_stated_and_what_holds_under_a_condition_is_not_brok
             assert not finding.condition, f"{account.folder}: {finding.title}"
 
 
-def test_last_bits_are_visible_or_not_and_no_violation(run: ModuleType) -> None:
-    rows = [line.split("|") for line in run.documents()[run.PAGE].splitlines() if line.startswith("| ")]
+def test_last_bits_are_visible_or_not_and_no_violation(run: ModuleType, written: dict[Path, str]) -> None:
+    rows = [line.split("|") for line in written[run.PAGE].splitlines() if line.startswith("| ")]
     assert {row[6].strip() for row in rows if len(row) == 8} == {"last bits", "visible", "none seen", ""}
 
 

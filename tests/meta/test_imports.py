@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,12 @@ ALLOWED = {
 ALIASES = {"auditing/implementation.py": "implementations", "auditing/linkage.py": "linkage"}
 """Earlier names of rooms, kept for those who import them; nothing of ours does."""
 HEAVY = {"numpy", "sympy", "torch", "matplotlib", "scipy", "z3", "flint", "jinja2", "rich"}
+
+
+@functools.cache
+def nodes_of(source: str) -> list[ast.AST]:
+    """The parts of a module's text that import, also inside functions."""
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom | ast.Import)]
 
 
 def loaded_by(code: str) -> set[str]:
@@ -84,7 +91,7 @@ def room_of(path: Path) -> str:
 def imports_of(source: str) -> set[str]:
     """The rooms that a module's text imports, also inside functions."""
     found = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(source):
         names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         found |= {name.split(".")[1] for name in names if name.startswith("ldp_audit.")}
@@ -118,7 +125,7 @@ def modules_of(rooms: set[str]) -> dict[str, set[str]]:
     modules = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path for path in paths}
     for name, path in modules.items():
         if room_of(path) in rooms and path.name != "__init__.py":
-            nodes = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
+            nodes = [node for node in nodes_of(path.read_text("utf-8")) if isinstance(node, ast.ImportFrom)]
             froms = {f"{node.module}.{alias.name}" for node in nodes for alias in node.names}
             froms |= {f"{node.module}" for node in nodes}
             inits = {f"{module}.__init__" for module in froms}
@@ -144,7 +151,7 @@ def test_the_check_of_directions_can_fail() -> None:
 
 
 def private_names(source: str) -> set[str]:
-    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
+    nodes = [node for node in nodes_of(source) if isinstance(node, ast.ImportFrom)]
     ours = [node for node in nodes if (node.module or "").startswith("ldp_audit")]
     return {one.name for node in ours for one in node.names if one.name.startswith("_") and one.name != "__main__"}
 

@@ -7,7 +7,7 @@ import re
 import runpy
 from pathlib import Path
 
-import pytest
+from tests.together import together
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
@@ -17,22 +17,22 @@ LARGEST = 300_000
 VARYING = re.compile(r"/(?:home|root|tmp|work)/|\b\d+(?:\.\d+)? (?:s|seconds)\b|\bin [\d.]+s\b")
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_prints_what_is_stored_in_it(path: Path) -> None:
-    assert SITE["printed"](SITE["executed"](path)) == SITE["printed"](json.loads(path.read_text(encoding="utf-8")))
-
-
-def test_a_stale_notebook_is_found(tmp_path: Path) -> None:
+def test_notebooks_print_what_is_stored_in_them_and_a_stale_one_is_found(tmp_path: Path) -> None:
+    """One test, as one kernel runs all of them."""
     cell = {"cell_type": "code", "execution_count": 1, "id": "a", "metadata": {}, "source": "print(2)"}
     cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "1\n"}]
+    uses = {**cell, "id": "b", "source": "'report' in dir()", "outputs": []}  # the namespace is empty
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    notebook = {"cells": [cell], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
-    (tmp_path / "stale.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
-    assert SITE["printed"](notebook) == ["['stdout']: 1\n"]
-    assert SITE["printed"](SITE["executed"](tmp_path / "stale.ipynb")) == ["['stdout']: 2\n"]
+    stale = {"cells": [cell, uses], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "stale.ipynb").write_text(json.dumps(stale), encoding="utf-8")
+    assert SITE["printed"](stale) == ["['stdout']: 1\n"]
+    *executed, other = SITE["executed"]([*NOTEBOOKS, tmp_path / "stale.ipynb"])
+    assert SITE["printed"](other) == ["['stdout']: 2\n", "['text/plain']: False"]
+    for path, notebook in zip(NOTEBOOKS, executed, strict=True):
+        assert SITE["printed"](notebook) == SITE["printed"](json.loads(path.read_text(encoding="utf-8"))), path.name
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@together("path", NOTEBOOKS)
 def test_a_notebook_is_small_and_describes_its_figures(path: Path) -> None:
     assert path.stat().st_size < LARGEST
     notebook = json.loads(path.read_text(encoding="utf-8"))
@@ -47,7 +47,7 @@ def test_what_varies_is_found() -> None:
         assert VARYING.search(text)
 
 
-@pytest.mark.parametrize("name", GALLERY["entries"]())
+@together("name", GALLERY["entries"]())
 def test_a_block_of_the_gallery_draws_the_picture_below_it(name: str) -> None:
     code = GALLERY["entries"]()[name]
     assert GALLERY["picture"](name, code) == GALLERY["path"](name).read_text(encoding="utf-8"), "run `make docs`"
