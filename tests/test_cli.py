@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -138,10 +137,16 @@ def test_the_report_prints_the_mechanisms_that_a_users_claims_are_about(tmp_path
     assert page.count('aria-label="Law of my coin"') == 1
 
 
-def test_a_module_is_found_by_its_name_in_the_working_folder(module: Path) -> None:
-    command = [sys.executable, "-m", "ldp_audit.cli", "check", "--claims", "mine", "--quiet"]
-    done = subprocess.run(command, cwd=module.parent, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_a_module_is_found_by_its_name_in_the_working_folder(
+    module: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The installed command, unlike `python -m`, starts without the working folder on the path."""
+    monkeypatch.chdir(module.parent)
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder not in ("", ".")])
+    monkeypatch.setitem(sys.modules, "mine", None)
+    monkeypatch.delitem(sys.modules, "mine")
+    assert main(["check", "--claims", "mine", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 @together(("text", "message"), BAD_MODULES.values())

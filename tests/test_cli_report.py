@@ -69,8 +69,12 @@ def test_a_refuted_claim_fails_only_where_it_is_asked_for(
     assert ("<failure" in (tmp_path / "out" / "junit.xml").read_text()) == bool(code)
 
 
-def test_everything_is_gathered_and_a_report_can_be_made_from_it(tmp_path: Path, claims: str, capsys: Captured) -> None:
-    """Each section from its own room; --from takes the claims as they were settled."""
+def test_everything_is_gathered_and_a_report_can_be_made_from_it(
+    tmp_path: Path, claims: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each section from its own room; --from takes the claims as they were settled. One process accounts for both
+    protocols."""
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
     first, again = tmp_path / "first", tmp_path / "again"
     chosen = [
         "--protocol",

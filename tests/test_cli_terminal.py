@@ -90,12 +90,14 @@ def test_verdicts_are_coloured_on_a_terminal_and_its_width_is_kept(module: str) 
 
 
 @together("text", WIDE)
-def test_long_lines_are_wrapped_at_words(text: str, capsys: Captured) -> None:
-    shown = lines(on_terminal(*text.split(), "--quiet"))
-    assert 70 < max(map(len, shown)) <= 80
-    capsys.readouterr()
+def test_long_lines_are_wrapped_at_words(text: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     assert main([*text.split(), "--quiet"]) == 0
     piped, seconds = capsys.readouterr().out, re.compile(r"\d+\.\d+ s$")
+    with monkeypatch.context() as patch:
+        terminal(patch)
+        assert main([*text.split(), "--quiet"]) == 0
+    shown = lines(capsys.readouterr().out)
+    assert 70 < max(map(len, shown)) <= 80
     assert seconds.sub("", " ".join(shown).strip()).split() == seconds.sub("", piped.strip()).split()
 
 

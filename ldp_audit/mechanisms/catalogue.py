@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeGuard
 
 from sympy import Expr, Sum, cancel, exp, expand_log, factor, log, simplify
 
@@ -72,14 +72,14 @@ class Entry:
     def bias(self) -> Expr | None:
         """E[report] - input, for numerical reports; else None."""
         law = self.law()
-        if isinstance(law, SymbolicWeights) or len(law.inputs) != 1 or law.inputs[0].integer_valued:
+        if not _reports_numbers(law):
             return None
         return simplify(law.mean() - law.inputs[0])  # pyright: ignore[reportReturnType]
 
     def variance(self) -> Expr | None:
         """Var[report], for numerical reports; else None."""
         law = self.law()
-        if isinstance(law, SymbolicWeights) or self.bias() is None:
+        if not _reports_numbers(law):
             return None
         return factor(simplify(law.variance()))  # pyright: ignore[reportReturnType]
 
@@ -94,6 +94,10 @@ class Entry:
         swap = {v: _number(law, at[v.name]) for v in (*law.variables(), OUTPUT) if v.name in at}
         likelihoods = [atom.probability for atom in law.atoms] + [piece.density for piece in law.pieces]
         return substituted(likelihoods[place], swap)
+
+
+def _reports_numbers(law: SymbolicChannel | SymbolicWeights) -> TypeGuard[SymbolicChannel]:
+    return isinstance(law, SymbolicChannel) and len(law.inputs) == 1 and not law.inputs[0].integer_valued
 
 
 def _number(law: SymbolicChannel, value: Any) -> Any:

@@ -15,9 +15,9 @@ from tests.together import together
 AGAINST = (Verdict.REFUTED, Verdict.CONDITIONAL, Verdict.VACUOUS)
 
 
-def idle(claim: Claim) -> list[str]:
+def idle(settled: SettledClaim) -> list[str]:
     """The labels of all parts, of whatever group, whose two sides are one expression."""
-    return [f"{name}: {part.label}" for name, group in claim.groups().items() for part in group if says_nothing(part)]
+    return [part.statement.label for part in settled.all_parts() if says_nothing(part.statement)]
 
 
 def unlooked(settled: SettledClaim) -> bool:
@@ -31,22 +31,23 @@ def unlooked(settled: SettledClaim) -> bool:
 
 
 @pytest.fixture(scope="module")
-def claims() -> list[Claim]:
-    return [claim for key in papers.PAPERS for claim in papers.load(key).claims]
+def settled() -> list[SettledClaim]:
+    return [one for key in papers.PAPERS for one in settled_paper(key)]
 
 
-def test_every_part_says_something(claims: list[Claim]) -> None:
+def test_every_part_says_something(settled: list[SettledClaim]) -> None:
     """Would catch a part that SymPy has worked out to `x == x`, on which no verdict may rest."""
-    assert {claim.id: labels for claim in claims if (labels := idle(claim))} == {}
+    assert {one.claim.id: labels for one in settled if (labels := idle(one))} == {}
 
 
-def test_what_is_held_against_a_paper_says_where_it_was_looked() -> None:
-    settled = [one for key in papers.PAPERS for one in settled_paper(key)]
+def test_what_is_held_against_a_paper_says_where_it_was_looked(settled: list[SettledClaim]) -> None:
     assert [one.claim.id for one in settled if unlooked(one)] == []
 
 
-def test_a_kindest_reading_is_another_one_and_is_shown_with_where_it_was_looked_for(claims: list[Claim]) -> None:
-    kind = [(claim, claim.kindest) for claim in claims if claim.kindest]
+def test_a_kindest_reading_is_another_one_and_is_shown_with_where_it_was_looked_for(
+    settled: list[SettledClaim],
+) -> None:
+    kind = [(one.claim, one.claim.kindest) for one in settled if one.claim.kindest]
     assert kind
     assert [claim.id for claim, kindest in kind if kindest.parts == claim.parts or not claim.looked.strip()] == []
 
@@ -63,7 +64,7 @@ x, y = Variable("x", 0, 1), Variable("y", 0, 2)
     ],
 )
 def test_a_part_that_says_nothing_is_found(claim: Claim) -> None:
-    assert len(idle(claim)) == 1
+    assert len(idle(settle_claim(claim))) == 1
 
 
 def test_a_verdict_against_a_paper_without_a_word_is_found() -> None:

@@ -154,15 +154,18 @@ def test_a_changed_coefficient_in_a_proof_is_refused(ldp_fl_report: dict) -> Non
 
 
 def test_a_changed_coefficient_in_a_statement_is_refused(ldp_fl_report: dict, request: pytest.FixtureRequest) -> None:
-    """A side is moved by 1, up or down in turn (with `--slow` both): proofs and printed values no longer agree.
+    """A side is moved by 1, up or down in turn: proofs and printed values no longer agree. With `--slow` both ways,
+    else every third part of each claim, from the first, the second or the third on.
 
     A cover by boxes has no numbers of the statement in it and may show the moved one as well: an inequality that is
     shown so is moved until it is false, and `!=` is left out.
     """
-    for claim in ldp_fl_report["claims"]:
-        for place, part in enumerate(parts_of(claim)):
+    every = 1 if request.config.getoption("--slow") else 3
+    for number, claim in enumerate(ldp_fl_report["claims"]):
+        parts = list(enumerate(parts_of(claim)))
+        for place, part in parts[number % max(1, min(every, len(parts))) :: every]:
             rewrites = ("({}) + 1",) if is_counted(claim) else ("({}) + 1", "({}) - 1")
-            if not request.config.getoption("--slow"):
+            if every > 1:
                 rewrites = (rewrites[place % len(rewrites)],)
             if _is_cover(part["evidence"]):
                 rewrites = ("({}) + 10**12",) if part["relation"] in ("<", "<=") else ()

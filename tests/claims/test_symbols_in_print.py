@@ -21,8 +21,9 @@ for room in ("ldp_audit.claims.papers", "ldp_audit.mechanisms"):
         importlib.import_module(module.name)
 from ldp_audit.claims import papers
 made_claims = [claim for key in papers.PAPERS for claim in papers.load(key).claims]
-from ldp_audit.reports.mechanism_page import render
-render()
+from ldp_audit.mechanisms.catalogue import ENTRIES
+from ldp_audit.reports.mathematics import law_latex
+laws = [law_latex(entry.law()) for entry in ENTRIES]
 print(json.dumps({"made": len(made), "several": {str(one): sorted(how) for one, how in made.items() if len(how) > 1}}))
 """
 

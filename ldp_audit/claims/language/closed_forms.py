@@ -11,6 +11,7 @@ does not hold on the whole domain is refused.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from sympy import (
@@ -146,6 +147,7 @@ def _between_cuts(term: Expr, z: Expr, low: Expr, high: Expr, whole: Expr) -> Ex
     return Add(*found)
 
 
+@lru_cache(maxsize=256)  # SymPy takes a second for the total of a noise, which `is_private` asks three times
 def _closed(term: Expr, *limits: Any) -> Expr:
     """A sum in closed form; of a case distinction (a ratio of 1), the only case in the variables' domains.
 
