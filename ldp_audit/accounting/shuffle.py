@@ -29,7 +29,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, is_mirrored, privacy_loss
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance
 from ldp_audit.accounting.shuffling.clones import MOST_CLIENTS, MOST_EPSILON, clones, stronger_clones, third_value
 from ldp_audit.accounting.shuffling.count_loss import event_count, placed_count
@@ -59,7 +59,7 @@ def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> 
     """The privacy loss of n shuffled reports.
 
     mechanism: anything with `exact_epsilon()`, nats, finite (the lower bound uses its `delta` as well); or a loss
-    between any two inputs. Noise states how far a replaced value moves its report (`replaced`).
+    between any two inputs, its own reverse. Noise states how far a replaced value moves its report (`replaced`).
     n: clients, a whole number in 1 .. 10**8; 1 is the report itself.
     others: the other clients' inputs. "worst": any, so the two bounds on delta enclose the supremum, the guarantee of
     differential privacy. For mechanisms of two values also "one end" or "center" of the range, or n - 1 chances of an
@@ -103,12 +103,16 @@ def responses_of(mechanism: Any) -> int | None:
 
 def _report(mechanism: Any) -> PairLoss:
     """The loss of one report, between any two inputs: from an epsilon alone, at most that of randomised response."""
-    if isinstance(mechanism, PrivacyLoss | Mechanism):
+    if isinstance(mechanism, PrivacyLoss | Mechanism | PairLoss):
         one, *other = privacy_loss(mechanism, "replace").directions
-        if other:
-            raise ValueError(f"mechanism must have one loss, of any two inputs, got {1 + len(other)} directions")
+        if other or not is_mirrored(one):
+            raise ValueError(
+                "mechanism must have one loss, its own reverse (whose reversed() is itself), as inputs come in both "
+                "orders; a report with finitely many outputs has it as a FiniteChannel, a row for each input; got "
+                f"directions of {', '.join(type(pair).__name__ for pair in (one, *other))}"
+            )
         return one
-    if isinstance(mechanism, PairLoss) or callable(getattr(mechanism, "delta", None)):
+    if callable(getattr(mechanism, "delta", None)):
         return pair_loss_of(mechanism)
     return EnclosedLoss(ZERO_LOSS, pure_loss(_epsilon_of(mechanism)))
 

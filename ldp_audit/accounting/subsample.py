@@ -83,8 +83,8 @@ def subsample(
     """The loss of the mechanism that runs on a secret sample of the records.
 
     mechanism: a mechanism or a loss, as `privacy_loss` takes them, of the relation in the table above. A loss with two
-        directions has first that from the data with the record to those without it. Noise on a sum has `replaced`
-        where the relation is of replaced records.
+        directions has first that from the data with the record to those without it, and a pair's loss is the one from
+        them. Noise on a sum has `replaced` where the relation is of replaced records.
     kind: "poisson" takes rate, in [0, 1]; "without" and "with" take n, the number of records, and k, of draws.
     adjacency: "add/remove" (k records must be left without the one, so k <= n - 1 without replacement) or "replace".
     returns: first the direction from the data with the record, then back; a single one for "replace". Exact where the
@@ -156,7 +156,8 @@ def _both_ways(loss: PrivacyLoss) -> tuple[PairLoss, PairLoss]:
     first, *more = loss.directions
     if len(more) > 1 or not (more or is_mirrored(first)):
         raise ValueError(
-            f"mechanism must have two directions, or one that is its own mirror image, got {len(loss.directions)}"
+            "mechanism must have two directions, or one that is its own reverse (whose reversed() is itself), got "
+            f"directions of {', '.join(type(pair).__name__ for pair in loss.directions)}"
         )
     return first, more[0] if more else first
 
@@ -167,7 +168,7 @@ def _symmetric_loss(loss: PrivacyLoss, kind: Kind, adjacency: Adjacency) -> Pair
     if len(loss.directions) > 1 or not is_mirrored(pair):
         raise ValueError(
             f"mechanism must have a loss between neighbours in either order for kind={kind!r} and "
-            f"adjacency={adjacency!r}: one direction, its own mirror image; got directions of "
+            f"adjacency={adjacency!r}: one direction, its own reverse (whose reversed() is itself); got directions of "
             f"{', '.join(type(pair).__name__ for pair in loss.directions)}"
         )
     return pair

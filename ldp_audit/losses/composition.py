@@ -117,7 +117,8 @@ class InvertedSum(PairLoss):
 
     def reversed(self) -> PairLoss:
         """See `PairLoss`."""
-        return inverted_sum(self.grid.reversed())
+        back = self.grid.reversed()
+        return self if back is self.grid else inverted_sum(back)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`. The first call near an epsilon takes some milliseconds, later ones some microseconds."""

@@ -45,7 +45,8 @@ from ldp_audit.losses.loss import (
 from ldp_audit.numerics import as_float, between, instance, log1mexp, log_ratio, nonnegative, probability, shown, whole
 
 _SLACK = 1e-9
-_MASSES = 1e-12
+_MASSES, _SAME = 1e-12, 1e-13
+"""The shares by which masses, and losses, of a loss that is its own reverse may be rounded."""
 _MOST_ATOMS = 1000
 """Longer lists have no transform."""
 _NEAR_ONE, _WHOLE = -0.1, 1e-12
@@ -147,8 +148,14 @@ class DiscreteLoss(PairLoss):
         return value
 
     def reversed(self) -> DiscreteLoss:
-        """See `PairLoss`: the negative losses, weighed by Q."""
+        """See `PairLoss`: the negative losses, weighed by Q; itself where these are the same but for rounding."""
         weights = self.log_probabilities - self.losses
+        if (
+            np.allclose(-self.losses[::-1], self.losses, rtol=_SAME, atol=2 * EPS)
+            and np.allclose(weights[::-1], self.log_probabilities, rtol=4 * EPS, atol=_MASSES)
+            and (self.missing == self.log_infinite or abs(self.missing - self.log_infinite) < _MASSES)
+        ):
+            return self
         return DiscreteLoss(-self.losses[::-1], weights[::-1], self.missing, self.log_infinite, self.error)
 
     def atoms(self, most: int = 1000) -> DiscreteLoss:  # noqa: ARG002
@@ -336,7 +343,7 @@ class BinomialLoss(PairLoss):
 
     def reversed(self) -> BinomialLoss:
         """See `PairLoss`."""
-        return BinomialLoss(-self.low, -self.high, self.times)
+        return self if self.low == -self.high else BinomialLoss(-self.low, -self.high, self.times)
 
     def atoms(self, most: int = 1000) -> DiscreteLoss | None:
         """See `PairLoss`."""

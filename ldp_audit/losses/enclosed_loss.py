@@ -53,8 +53,9 @@ class EnclosedLoss(PairLoss):
         return self.lower.supremum_lower_bound()
 
     def reversed(self) -> EnclosedLoss:
-        """See `PairLoss`."""
-        return EnclosedLoss(self.lower.reversed(), self.upper.reversed())
+        """See `PairLoss`: itself where both bounds are their own reverse."""
+        lower, upper = self.lower.reversed(), self.upper.reversed()
+        return self if (lower is self.lower and upper is self.upper) else EnclosedLoss(lower, upper)
 
     def _divergence(self, alpha: float) -> Divergence:
         return self.upper.divergence(alpha)[0], False
@@ -90,8 +91,11 @@ class LossMixture(PairLoss):
         return min(0.0, log_sum(low)), min(0.0, log_sum(high))
 
     def reversed(self) -> LossMixture:
-        """See `PairLoss`."""
-        return LossMixture(tuple(Part(w - shift, -shift, loss.reversed()) for w, shift, loss in self.parts))
+        """See `PairLoss`: itself where the parts are the same ones but for rounding, in any order."""
+        parts = tuple(Part(w - shift, -shift, loss.reversed()) for w, shift, loss in self.parts)
+        listed = zip(sorted(self.parts, key=_place), sorted(parts, key=_place), strict=True)
+        same = all(np.allclose(one[:2], two[:2], rtol=_ROUNDING, atol=0) and one[2] == two[2] for one, two in listed)
+        return self if same else LossMixture(parts)
 
     @property
     def known(self) -> bool:
@@ -156,6 +160,10 @@ def mixture(parts: Sequence[tuple[float, float, PairLoss]]) -> PairLoss:
         log_sum(np.array([atoms.missing + part.log_weight - part.shift for part, atoms in known])),
         max((atoms.error for _, atoms in known), default=0.0),
     )
+
+
+def _place(part: Part) -> tuple[float, float]:
+    return part.shift, part.log_weight
 
 
 def _masses(part: Part, edges: NDArray[np.float64]) -> CellMasses:

@@ -134,6 +134,8 @@ class GridLoss(PairLoss):
     def reversed(self) -> GridLoss:
         """See `PairLoss`: the sum of the reversed losses."""
         mirrored = [(loss.reversed(), times) for loss, times in self.parts]
+        if all(back is loss for (back, _), (loss, _) in zip(mirrored, self.parts, strict=True)):
+            return self
         return compose_on_grid(mirrored, width=self.width, points=self.points)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:

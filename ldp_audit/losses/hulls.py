@@ -28,7 +28,7 @@ from scipy.special import log_ndtr
 
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, symmetric_loss
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.numerics import log_of_delta, nonnegative
+from ldp_audit.numerics import log1mexp, log_of_delta, nonnegative
 
 _POINTS = 1500
 _DEEPEST = -745.0
@@ -115,12 +115,14 @@ def dominating_atoms(loss: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
 
 def atoms_above(loss: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
     """`dominating_atoms`, from delta alone."""
+    if loss.supremum() <= 0:  # P is nowhere above Q, so both are one
+        return ZERO_LOSS
     points = [(float(e), loss.log_delta_bounds(float(e))[1]) for e in levels_of(loss, points_for(loss), deepest)]
     lowest, largest = points[0][0], loss.supremum()
     if math.isfinite(largest):  # which may be rounded down
         points.append((largest + _ROUNDED * math.ulp(largest), -math.inf))
     if math.isfinite(loss.reversed().supremum()):  # no loss lies below the first epsilon, so delta is 1 - t there
-        points[0] = lowest, math.log1p(-math.exp(lowest))
+        points[0] = lowest, log1mexp(lowest)
         levels, logs = hull(points)
         # but for epsilons so low that 1 - t rounds to 1
         return atoms_of_hull(levels, logs, bounded=levels[0] == lowest)
@@ -284,6 +286,8 @@ def dominated_atoms(loss: PairLoss, count: int | None = None) -> DiscreteLoss:
 
 def atoms_below(loss: PairLoss, count: int | None = None) -> DiscreteLoss:
     """`dominated_atoms`, from delta alone."""
+    if loss.supremum() <= 0:
+        return ZERO_LOSS
     levels = levels_of(loss, count or points_for(loss))
     ends = np.array([loss.log_delta_bounds(float(level)) for level in levels])
     slack = _ROUNDING * (1 + np.abs(np.where(np.isfinite(ends), ends, 0.0)))
@@ -318,7 +322,8 @@ def _above_certain(levels: Numbers, logs: Numbers) -> tuple[Numbers, Numbers]:
     first = (math.log(crossing), math.log1p(-crossing)) if crossing < 1 else (0.0, -math.inf)
     levels, logs = levels[last + 1 :], logs[last + 1 :]
     apart = levels > first[0]  # the crossing may round to the corner behind it
-    return np.append(first[0], levels[apart]), np.append(first[1], logs[apart])
+    # beside which the slope between the two has no digits
+    return hull_from([first, *zip(levels[apart].tolist(), logs[apart].tolist(), strict=True)])
 
 
 def _corners_lower(levels: Numbers, lows: Numbers, highs: Numbers, floor: float) -> Iterator[tuple[float, float]]:

@@ -84,7 +84,11 @@ class PairLoss(ABC):
 
     @abstractmethod
     def reversed(self) -> PairLoss:
-        """The loss of the pair (Q, P); itself where that is the same."""
+        """The loss of the pair (Q, P); this object itself where that is the same.
+
+        `self` alone says so: of any other result both orders are computed, and a relation of neighbours in either
+        order, as of local privacy or of replaced records, refuses it where it needs one loss for both.
+        """
 
     @property
     def exact(self) -> bool:
@@ -286,7 +290,10 @@ class LossWithInfinity(PairLoss):
 
     def reversed(self) -> LossWithInfinity:
         """See `PairLoss`."""
-        return LossWithInfinity(self.common.reversed(), self.log_second, self.log_first)
+        common = self.common.reversed()
+        if common is self.common and self.log_first == self.log_second:
+            return self
+        return LossWithInfinity(common, self.log_second, self.log_first)
 
     @property
     def discretisable(self) -> bool:

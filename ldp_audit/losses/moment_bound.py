@@ -48,7 +48,9 @@ class MomentBound(PairLoss):
 
     def reversed(self) -> MomentBound:
         """See `PairLoss`."""
-        return MomentBound(self.loss.reversed(), tuple((loss.reversed(), times) for loss, times in self.parts))
+        loss, parts = self.loss.reversed(), tuple((loss.reversed(), times) for loss, times in self.parts)
+        same = loss is self.loss and all(one is two for (one, _), (two, _) in zip(parts, self.parts, strict=True))
+        return self if same else MomentBound(loss, parts)
 
     def summands(self) -> Sequence[Part]:
         """See `PairLoss`."""

@@ -114,11 +114,27 @@ def test_epsilon_at_delta_zero_is_the_exact_epsilon(mechanism):
 def test_neighbours_come_in_both_orders_so_each_loss_is_its_own_reverse(mechanism):
     """delta(-e) = 1 - e**-e + e**-e delta(e): would catch a loss that is right above 0 alone."""
     (law,) = privacy_loss(mechanism).directions
+    assert law.reversed() is law
     for level in (0.0, 0.1, 0.9, 3.0):
         forward = math.exp(law.log_delta_bounds(level)[1])
         for one in (law, law.reversed()):
             back = math.exp(one.log_delta_bounds(-level)[1])
             assert back == pytest.approx(1 - math.exp(-level) * (1 - forward), rel=1e-12, abs=1e-14)
+
+
+def test_a_pair_that_agrees_with_its_reverse_at_small_epsilons_alone_counts_in_both_orders() -> None:
+    """Up to epsilon 1 the two profiles are the same; beyond, only one has the loss ln 300, of probability 0.3."""
+    first, second = (0.3, 0.3, 0.1, 0.3), (0.099, 0.001, 0.6, 0.3)
+    law = DiscreteLoss.of_laws(dict(enumerate(first)), dict(enumerate(second)))
+    wanted = sum(max(0.0, p - math.exp(2) * q) for p, q in zip(first, second, strict=True))
+    for one in (law, law.reversed()):
+        loss = privacy_loss(one)
+        assert loss.delta(2.0) == pytest.approx(wanted, rel=1e-12)
+        assert loss.epsilon(0.0) == pytest.approx(math.log(300), rel=1e-14)
+        assert compose([(one, 3)]).epsilon(1e-4) == pytest.approx(3 * math.log(300), rel=1e-3)
+    # the first distribution is that with the record
+    for one, ratio in ((law, 300.0), (law.reversed(), 6.0)):
+        assert subsample(one, rate=0.5).epsilon(0.0) == pytest.approx(math.log(0.5 + 0.5 * ratio), rel=1e-12)
 
 
 def test_a_wrong_distribution_would_be_seen():
@@ -306,5 +322,5 @@ def test_a_loss_of_one_pair_counts_in_both_orders():
     assert privacy_loss(pair).supremum() == pytest.approx(math.log(5))
     sampled = subsample(pair, rate=0.5)
     assert sampled.epsilon(0.0) == pytest.approx(math.log(0.5 / 0.3))
-    with pytest.raises(ValueError, match="two directions, or one that is its own mirror image"):
+    with pytest.raises(ValueError, match="two directions, or one that is its own reverse"):
         subsample(PrivacyLoss((pair,)), rate=0.5)

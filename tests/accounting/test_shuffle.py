@@ -15,11 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ldp_audit.accounting.privacy_loss import compose, privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.shuffle import shuffle
 from ldp_audit.accounting.shuffling.anonymous_counts import exact_laws
 from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhood, one_end
+from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.mechanisms import (
+    FiniteChannel,
     Gaussian,
     Laplace,
     PerturbedSampling,
@@ -260,6 +262,17 @@ def test_an_epsilon_is_enough_for_an_upper_bound() -> None:
     low, high = shuffle(Bare(), 1000).epsilon_bounds(1e-6)
     assert low == 0
     assert high == pytest.approx(0.18241, rel=1e-4)
+
+
+def test_the_loss_of_one_order_of_two_inputs_is_refused() -> None:
+    """(.499, .001, .5) against (.5, .3, .2) has 0.92 in this order, ln 300 in the other, as of the channel."""
+    second, first = (0.5, 0.3, 0.2), (0.499, 0.001, 0.5)
+    law = DiscreteLoss.of_laws(dict(enumerate(first)), dict(enumerate(second)))
+    for one in (law, law.reversed(), PrivacyLoss((law,))):
+        for n in (1, 100):
+            with pytest.raises(ValueError, match="as a FiniteChannel"):
+                shuffle(one, n)
+    assert shuffle(FiniteChannel([first, second]), 1).epsilon(0.0) == pytest.approx(math.log(300), rel=1e-12)
 
 
 def test_what_is_no_local_randomizer_is_refused() -> None:

@@ -389,12 +389,18 @@ def test_bad_arguments_are_named(arguments: dict[str, Any], words: str) -> None:
 
 def test_a_loss_with_two_directions_is_none_of_replacement() -> None:
     lopsided = replace(subsample(RandomizedResponse(1.0), rate=0.1), adjacency=None)
-    with pytest.raises(ValueError, match="own mirror image"):
+    with pytest.raises(ValueError, match="its own reverse"):
         subsample(lopsided, kind="without", n=5, k=2, adjacency="replace")
     for epsilon in (1.0, 1e-3):
         one_way = PrivacyLoss(subsample(RandomizedResponse(epsilon), rate=0.1).directions[:1])
-        with pytest.raises(ValueError, match="own mirror image"):
+        with pytest.raises(ValueError, match="its own reverse"):
             subsample(one_way, kind="without", n=5, k=2, adjacency="replace")
+    law = DiscreteLoss.of_laws(dict(enumerate((0.099, 0.001, 0.6, 0.3))), dict(enumerate((0.3, 0.3, 0.1, 0.3))))
+    for one in (law, law.reversed()):  # which agree at small epsilons
+        with pytest.raises(ValueError, match="its own reverse"):
+            subsample(one, kind="without", n=10, k=2, adjacency="replace")
+        with pytest.raises(ValueError, match="its own reverse"):
+            subsample(PrivacyLoss((one,)), rate=0.5)
     with pytest.raises(ValueError, match="two directions, or one"):
         subsample(PrivacyLoss((ZERO_LOSS, INFINITE_LOSS, ZERO_LOSS)), rate=0.1)
 

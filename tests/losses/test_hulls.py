@@ -13,7 +13,7 @@ from ldp_audit.accounting.shuffling.clones import clones, stronger_clones, third
 from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhood
 from ldp_audit.accounting.subsample import subsample
 from ldp_audit.losses.composition import composed
-from ldp_audit.losses.discrete_loss import BinomialLoss
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, BinomialLoss, DiscreteLoss
 from ldp_audit.losses.hulls import chord_levels, chord_loss, dominated_atoms
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
@@ -159,3 +159,42 @@ def test_seen_from_behind_the_hull_lies_below_too() -> None:
     lower = dominated_atoms(loss).reversed()
     for level in (0.0, 20.0, 200.0, 330.0, 400.0, 650.0):  # it is its own mirror image
         assert lower.log_delta_bounds(level)[1] <= loss.log_delta_bounds(level)[1] + 1e-9
+
+
+class Told(PairLoss):
+    """A loss of which only delta is known."""
+
+    def __init__(self, base: PairLoss) -> None:
+        self.base = base
+
+    def supremum(self) -> float:
+        return self.base.supremum()
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        return self.base.log_delta_bounds(epsilon)
+
+    def reversed(self) -> Told:
+        return Told(self.base.reversed())
+
+
+@pytest.mark.parametrize("base", [ZERO_LOSS, BinomialLoss(1e-21, -1e-21, 1)])
+def test_a_loss_of_nothing_or_hardly_anything_composes(base: PairLoss) -> None:
+    loss = PrivacyLoss((Told(base),))
+    low, high = compose([(loss, 2)]).epsilon_bounds(1e-30)
+    assert 0 <= low <= high <= 3e-21
+    low, high = compose([(loss, 1), (Laplace(1.0), 2)]).epsilon_bounds(1e-6)
+    assert low <= compose([(Laplace(1.0), 2)]).epsilon(1e-6) <= high + 1e-12
+
+
+def test_a_corner_beside_the_crossing_of_what_is_certain_leaves_masses_of_1() -> None:
+    """The crossing lay one float before the next corner, and the masses came to 1.23."""
+    logs = np.log([3 / 13, 10 / 13])
+    losses = np.array([math.log(123 / 260), math.log(41 / 26)])
+    law = DiscreteLoss(losses, logs, -math.inf, math.log(1 / 41))
+    for one in (law, law.reversed()):
+        lower, upper = Told(one).known_bounds()
+        for epsilon in (-0.5, -0.45, 0.0, 0.5, 0.7, 1.0):
+            truth = one.log_delta_bounds(epsilon)[0]
+            assert lower.log_delta_bounds(epsilon)[1] <= truth + 1e-14
+            assert upper.log_delta_bounds(epsilon)[0] >= truth - 1e-14
+            assert upper.log_delta_bounds(epsilon)[0] - max(-99.0, lower.log_delta_bounds(epsilon)[0]) <= 1e-3

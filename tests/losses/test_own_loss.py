@@ -31,7 +31,8 @@ class Own(PairLoss):
         return self.base.log_delta_bounds(epsilon)
 
     def reversed(self) -> Own:
-        return Own(self.base.reversed())
+        back = self.base.reversed()
+        return self if back is self.base else Own(back)
 
 
 def loss_of(pair: PairLoss) -> PrivacyLoss:

@@ -58,7 +58,8 @@ def gdp_of(loss: PrivacyLoss | PairLoss) -> Converted:
     dominates, of Gaussian noise without sampling (no smaller one will do), or the root of the summands' squares.
     Infinite where a loss may be infinite.
     """
-    losses = directions_of(loss)
+    # the curve of a pair in the other order is the inverse one, and normal curves are their own
+    losses = directions_of(loss)[: 1 if isinstance(loss, PairLoss) else None]
     found = [(pair, *_of_pair(pair)) for pair in losses]
     sure = max((mu for _, mu, exact in found if exact), default=0.0)
     if all(exact for _, _, exact in found):

@@ -18,7 +18,7 @@ from functools import cache
 import numpy as np
 
 from ldp_audit.accounting.converted import Converted
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
 from ldp_audit.losses.divergence import laplace_divergence, of_excess
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.numerics import as_float, least_between, log_of_delta, nonnegative, order, whole
@@ -36,7 +36,7 @@ _HUGE = 1e200
 
 
 def renyi_divergence(loss: PrivacyLoss | PairLoss, alpha: float) -> Converted:
-    """The divergence of order alpha, nats: the larger of the directions'.
+    """The divergence of order alpha, nats: the larger of the directions', of a pair's loss that of both orders.
 
     Exact for finitely many losses, for Gaussian and Laplace noise, and for sums of these; for any other loss an upper
     bound (`PairLoss.divergence`): within 1e-4 of itself for subsampled noise, by rate or without replacement, else that
@@ -149,11 +149,10 @@ def renyi_to_delta(curve: Curve, epsilon: float, *, orders: Iterable[float] | No
 
 
 def directions_of(loss: PrivacyLoss | PairLoss) -> tuple[PairLoss, ...]:
-    """The losses of the directions. Raises ValueError for what is no loss."""
-    losses = loss.directions if isinstance(loss, PrivacyLoss) else (loss,)
-    if not all(isinstance(pair, PairLoss) for pair in losses):
+    """The losses of the directions: of a pair both orders. Raises ValueError for what is no loss."""
+    if not isinstance(loss, PrivacyLoss | PairLoss):
         raise ValueError(f"loss must be a PrivacyLoss or a PairLoss, got {loss!r}")
-    return losses
+    return privacy_loss(loss).directions
 
 
 def _log_sinh(x: float) -> float:
@@ -250,7 +249,9 @@ def laplace_zcdp(epsilon: float) -> Converted:
 
 
 def zcdp_of(loss: PrivacyLoss | PairLoss, tolerance: float = 1e-4) -> Converted:
-    """An upper bound of the least rho of a loss: the supremum of D(alpha)/alpha; infinite where the loss may be.
+    """An upper bound of the least rho of a loss: the supremum of D(alpha)/alpha, of a pair's loss in both orders.
+
+    Infinite where the loss may be.
 
     (alpha - 1) D(alpha) is convex, so between two orders it lies below its chord; the piece with the largest bound is
     halved until that is within `tolerance`, of itself, of a value that is attained, or no pieces are left.
@@ -262,7 +263,7 @@ def zcdp_of(loss: PrivacyLoss | PairLoss, tolerance: float = 1e-4) -> Converted:
 
     @cache
     def divergence(alpha: float) -> float:
-        return max(renyi_divergence(pair, alpha).value for pair in losses)
+        return max(0.0, *(pair.divergence(alpha)[0] for pair in losses))
 
     source = "Bun, Steinke (2016), Definition 1.1, every order"
     mean, pure = divergence(1.0), divergence(math.inf)

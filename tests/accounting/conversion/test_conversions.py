@@ -38,7 +38,7 @@ from ldp_audit.accounting.conversion.conversions import (
     zcdp_to_epsilon,
 )
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.discrete_loss import BinomialLoss
+from ldp_audit.losses.discrete_loss import BinomialLoss, DiscreteLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import RandomizedResponse, SubsampleRelease
@@ -369,3 +369,12 @@ def test_the_least_mu_of_many_responses_is_at_most_that_of_their_sum() -> None:
     found, single = gdp_of(BinomialLoss(0.1, -0.1, 10**6)), gdp_of(BinomialLoss(0.1, -0.1, 1))
     assert found.kind == "upper"
     assert found.value == pytest.approx(1e3 * single.value, rel=1e-9)
+
+
+def test_a_pair_has_the_divergences_of_its_worse_order() -> None:
+    """(.499, .001, .5) and (.5, .3, .2): only the second has the loss ln 300."""
+    law = DiscreteLoss.of_laws({0: 0.499, 1: 0.001, 2: 0.5}, {0: 0.5, 1: 0.3, 2: 0.2})
+    for one in (law, law.reversed()):
+        assert renyi_divergence(one, math.inf).value == pytest.approx(math.log(300), rel=1e-14)
+        assert zcdp_of(one).value == pytest.approx(zcdp_of(PrivacyLoss((law, law.reversed()))).value, rel=1e-12)
+    assert zcdp_of(law).value > 2.3
