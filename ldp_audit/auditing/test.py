@@ -14,8 +14,8 @@ event vary from call to call more than those of independent outputs do. So befor
 counted in 32 calls of 64 outputs on either input (`if_independent`). Independent outputs give binomial counts of one
 probability p, whose dispersion, the sum of (c - n p)**2/(n p (1 - p)), is about chi-squared with 31 degrees of freedom
 (Fisher 1925, section 19). What a program remembers from call to call is not seen so: where its first call does not give
-again what it gave, the event is counted in 16 copies of the program from before that call (`Fresh`), whose counts are
-compared in the same way with each other, and all together with the test's.
+again what it gave, or its pickle has changed, the event is counted in 16 copies of the program from before that call
+(`Fresh`), whose counts are compared in the same way with each other, and all together with the test's.
 """
 
 from __future__ import annotations
@@ -391,8 +391,6 @@ def if_independent(result: AuditResult, program: Program, fresh: Fresh, stage: i
     """
     if not (result.violated or (result.claimed_epsilon is None and result.epsilon_lower > 0)):
         return result
-    if result.witness.calls_for_one:  # whose outputs are each a call of its own
-        return result
     said, why, drawn = dependence_of_outputs(result.witness, program, fresh, stage)
     result = replace(result, samples_used=result.samples_used + drawn)
     if why is not None:
@@ -411,10 +409,13 @@ def dependence_of_outputs(
     The first two are None where nothing is to be said.   called: whether the sampler was called before `program` was
     made, so that its first call may be remembered.   The other arguments: see `if_independent`.
     """
-    counts = _counts(program, witness, stage)
-    drawn = counts.size * _SIZE
-    said = _dispersed(counts, _SIZE, witness, "outputs of one call depend on each other", "calls")
-    if said is not None or (not called and program.repeats_its_first_call()):
+    said, drawn = None, 0
+    if not witness.calls_for_one:  # whose outputs are each a call of its own
+        counts = _counts(program, witness, stage)
+        drawn = counts.size * _SIZE
+        said = _dispersed(counts, _SIZE, witness, "outputs of one call depend on each other", "calls")
+    pure = not called and program.repeats_its_first_call() and not fresh.differs(program.sampler)
+    if said is not None or pure:
         return said, None, drawn
     try:
         counts = fresh.counts(program, witness, stage)
