@@ -54,6 +54,8 @@ _MOST_CALLS = 1000
 
 FALSE_ALARM = 1e-6
 """Of calling outputs dependent that are independent, about."""
+_DRIFT = 1e-9
+"""And of calling a search unlike its test: the event is the best of some thousands, of many pairs of inputs."""
 _CALLS, _SIZE = 32, 64
 """Calls of each input, and outputs of a call, that look for dependence."""
 
@@ -462,6 +464,22 @@ def _remembered(counts: np.ndarray, witness: Witness) -> str | None:
                 f"{what}: {asked * hits / trials:.4g} of {asked} on input {shown(witness.inputs[place])} should be in "
                 f"the event, and in fresh copies of it {again} were, which happens less than once in a million times; "
                 "a bound needs a new client for each output, or all that one client sends as one output"
+            )
+    return None
+
+
+def drift(seen: Counts, tested: Counts) -> str | None:
+    """A sentence where the search saw the event in another share of an input's outputs than the test did."""
+    pairs = (
+        (seen.hits, seen.trials, tested.hits, tested.trials),
+        (seen.other_hits, seen.other_trials, tested.other_hits, tested.other_trials),
+    )
+    for hits, trials, again, asked in pairs:
+        if _apart(again, asked, hits, trials) < _DRIFT:
+            return (
+                f"outputs change in the course of the audit: the event was seen in {hits} of {trials} outputs of an "
+                f"input when it was chosen, and in {again} of {asked} when it was tested; it tells apart when outputs "
+                "were drawn, as by a running number or a time: return outputs without these"
             )
     return None
 
