@@ -60,7 +60,7 @@ SHOWN: dict[str, Callable[[Any, np.random.Generator], Any]] = {
     "the order of JSON's keys": lambda x, rng: json.dumps(dict([("t", str(_uuid(rng))), ("a", 1)][:: 1 - 2 * x])),
     "JSON's spaces": lambda x, rng: json.dumps({"t": str(_uuid(rng))}, indent=2 if x else None),
     "the case of hex": lambda x, rng: rng.bytes(8).hex().upper() if x else rng.bytes(8).hex(),
-    "a truth value or a number": lambda x, rng: (_uuid(rng), bool(x) or 0),
+    "a truth value or a number": lambda x, rng: (_uuid(rng), True if x else 1),
     "JSON in base64": lambda x, rng: base64.b64encode(json.dumps([int(rng.integers(2**50)), x]).encode()).decode(),
 }
 """How one output shows a bit."""

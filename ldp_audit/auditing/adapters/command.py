@@ -98,8 +98,10 @@ class CommandSampler(NamedSampler):
     def _read(self, line: str) -> Any:
         """The value of a line. Raises ProgramError where the same value was spelled in another way before."""
         value = _value(line)
-        if len(self._spelled) < MOST or repr(value) in self._spelled:
-            before = self._spelled.setdefault(repr(value), line)
+        exact = type(value) is int and abs(value) <= 2**53
+        known = repr(float(value) if exact else value)  # 1 and 1.0 are one number to the audit, 1 and "1" are not
+        if len(self._spelled) < MOST or known in self._spelled:
+            before = self._spelled.setdefault(known, line)
             if before != line:
                 raise ProgramError(
                     f"{shlex.join(self.command):.200}: it printed one value as {cut(before)} and as {cut(line)}, which "

@@ -120,7 +120,7 @@ def test_a_line_is_json_or_a_number_or_text() -> None:
     assert found[9:] == [{"a": 1}, int("7" * 60)]
 
 
-@together("spelled", [("1", "1 "), ("0.5", "0.50"), ("a", '"a"'), ("[1, 2]", "[1,2]")])
+@together("spelled", [("1", "1 "), ("1", "1.0"), ("0.5", "0.50"), ("a", '"a"'), ("[1, 2]", "[1,2]")])
 def test_a_value_that_is_printed_in_two_ways_is_refused(spelled: tuple[str, str]) -> None:
     """Would catch a client whose spelling is its input, and which is called consistent."""
     with pytest.raises(ProgramError, match=r"it printed one value as .* print each value in one way"):
