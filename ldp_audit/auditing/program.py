@@ -200,7 +200,7 @@ class Program:
         """Refuse text after numbers: numpy makes text of the numbers beside it, so that a batch would decide it.
 
         Refuse also True, [1] and 1 beside each other in lists, which are read as one number and may be sent as three.
-        The type of a whole array is no part of an output.
+        The type of a whole array is no part of an output; and a fit is to a law of numbers, of which True is 1.
         """
         kind = _KINDS.get(raw.dtype.kind) if isinstance(raw, np.ndarray) else None
         if kind is not None and self._kind not in (None, kind):
@@ -210,7 +210,7 @@ class Program:
             )
         self._kind = kind or self._kind
         listed_one_by_one = isinstance(raw, list | tuple) or (isinstance(raw, np.ndarray) and raw.dtype.kind == "O")
-        if listed_one_by_one and self.structure is None:
+        if listed_one_by_one and self.structure is None and where.key[0] != FIT:
             self._merged |= {_number_kind(y) for y in raw} - {""}
             if len(self._merged) > 1:
                 kinds = " and ".join(sorted(self._merged))
