@@ -31,7 +31,7 @@ from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
 from ldp_audit.auditing.power import detectable_epsilon, plan
 from ldp_audit.auditing.program import LOOK, PILOT, Program, Sampler
 from ldp_audit.auditing.result import AuditResult, Witness, judged, shown
-from ldp_audit.auditing.test import FIRST_CALLS, Test, count_all, if_independent, suspected
+from ldp_audit.auditing.test import FIRST_CALLS, Test, count_all, drift, if_independent, suspected
 from ldp_audit.numerics import between, whole
 
 _NEAR_MISS = 0.05  # a later look is taken where a test at this error would reject
@@ -214,7 +214,10 @@ def _result(
     if looks[-1].near_miss and not violated:
         notes.append(f"a near miss: a test at error {_NEAR_MISS} would reject the claim, and there was no further look")
     verdict, why = judged(
-        violated=violated, tested=[look.witness.counts for look in looks], unrepeated=found.unrepeated
+        violated=violated,
+        tested=[look.witness.counts for look in looks],
+        unrepeated=found.unrepeated,
+        drift=drift(found.choice.seen, tested[0]) if tested else None,
     )
     return AuditResult(
         verdict=verdict,

@@ -26,7 +26,7 @@ from ldp_audit.auditing.record import counted, opened
 from ldp_audit.auditing.result import AuditResult, Witness, judged
 from ldp_audit.auditing.scores.law_score import Law
 from ldp_audit.auditing.sequential import audit_sequentially
-from ldp_audit.auditing.test import Test, count_all, if_independent, reporter, suspected_by_few
+from ldp_audit.auditing.test import Test, count_all, drift, if_independent, reporter, suspected_by_few
 from ldp_audit.auditing.workers import Counting
 from ldp_audit.numerics import instance
 from ldp_audit.progress import Progress
@@ -183,6 +183,7 @@ def audit(
         or any(one.violated for one in divergences),
         tested=[finding.witness.counts for finding in findings],
         unrepeated=found.unrepeated,
+        drift=drift(choice.seen, counts),
     )
     result = AuditResult(
         verdict=verdict,

@@ -2,11 +2,12 @@
 
 What a program remembers from call to call (a permanent answer for each value, a cache, a generator that it made once)
 makes all outputs of a run depend on one draw, and no comparison within the run shows it. So the sampler is pickled
-before its first call. Where a claim would be refuted, and the first call made again does not give what it gave
-(`Program.repeats_its_first_call`), a new process loads the pickle, is copied 16 times, and each copy counts the event
-in outputs of its own: (hits on the first input, hits on the second). The global generators of Python, numpy and torch
-are seeded anew in each copy. Where all copies still count the same, as with a generator that the program's module has
-made, each loads the pickle itself; and where even these count the same, as with a generator in the pickle, one is kept.
+before its first call. Where a claim would be refuted, and the pickle has changed since, or the first call made again
+does not give what it gave (`Program.repeats_its_first_call`), a new process loads the pickle, is copied 16 times, and
+each copy counts the event in outputs of its own: (hits on the first input, hits on the second). The global generators
+of Python, numpy and torch are seeded anew in each copy. Where all copies still count the same, as with a generator that
+the program's module has made, each loads the pickle itself; and where even these count the same, as with a generator in
+the pickle, one is kept.
 
 A function or class of a module is pickled by its name, so that the new process imports the module anew; what has no
 such name is pickled by value, which needs cloudpickle.
@@ -51,6 +52,10 @@ class Fresh:
             self._pickle = _pickled(sampler)
         except Exception as error:  # noqa: BLE001  (a user's object may raise anything when it is pickled)
             self._why = f"it cannot be pickled, {type(error).__name__}: {error}"
+
+    def differs(self, sampler: Sampler) -> bool:
+        """Whether the sampler's pickle is another one by now, as that of an object which keeps its answers is."""
+        return bool(self._pickle) and self._pickle != Fresh(sampler)._pickle
 
     def counts(self, program: Program, witness: Witness, stage: int) -> np.ndarray:
         """The event's hits in each copy, shape (2, COPIES); (2, 1) where all draw the same. Raises NotFreshError."""
@@ -151,10 +156,14 @@ def _counted(pickled: bytes, program: Program, witness: Witness, key: tuple[int,
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(random.getrandbits(63))
     asked = replace(program, sampler=pickle.loads(pickled))  # noqa: S301  (see `_main`)
-    return [
-        witness.event.count(asked.outputs(x, COPIED, (DEPENDENCE, stage, place, _FIRST_COPY + copy)))
-        for place, x in enumerate(witness.inputs)
-    ]
+
+    def asked_once(x: Any, size: int, *last: int) -> int:
+        return witness.event.count(asked.outputs(x, size, (DEPENDENCE, stage, *last)))
+
+    if witness.calls_for_one:
+        places = [[(place, _FIRST_COPY + copy, call) for call in range(COPIED)] for place in (0, 1)]
+        return [sum(asked_once(x, 1, *key) for key in keys) for x, keys in zip(witness.inputs, places, strict=True)]
+    return [asked_once(x, COPIED, place, _FIRST_COPY + copy) for place, x in enumerate(witness.inputs)]
 
 
 if __name__ == "__main__":

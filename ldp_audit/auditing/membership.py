@@ -182,6 +182,10 @@ def _read(name: str, values: ArrayLike) -> np.ndarray:
             f"{name} must be one row of real numbers, one at least, got shape {array.shape} and dtype {array.dtype}"
         )
     found = array.astype(np.float64)
+    if array.dtype.kind in "iu" and any(int(one) != float(one) for one in array[np.abs(found) >= 2.0**53]):
+        raise ValueError(
+            f"{name} must be numbers that float64 holds, got whole numbers beyond 2**53 that it would round"
+        )
     if np.isnan(found).any():
         raise ValueError(f"{name} must not have NaN, got NaN first at place {int(np.argmax(np.isnan(found)))}")
     return found

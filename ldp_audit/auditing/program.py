@@ -139,6 +139,7 @@ class Program:
     looked: int = field(default=0, init=False)
     _shape: str | None = field(default=None, init=False, repr=False)
     _kind: str | None = field(default=None, init=False, repr=False)
+    _merged: set[str] = field(default_factory=set, init=False, repr=False)
     _words: list[int] = field(default_factory=list, init=False, repr=False)  # of 32 bits, the seed's
     _first: tuple[_Where, tuple[Any, ...]] | None = field(default=None, init=False, repr=False)
     _asked: bool = field(default=False, init=False, repr=False)
@@ -196,7 +197,11 @@ class Program:
         return np.random.default_rng(np.random.SeedSequence(np.array([*self._words, *key], dtype=np.uint32)))
 
     def _note_kind(self, raw: Any, where: _Where) -> None:
-        """Refuse text after numbers: numpy makes text of the numbers beside it, so that a batch would decide it."""
+        """Refuse text after numbers: numpy makes text of the numbers beside it, so that a batch would decide it.
+
+        Refuse also True, [1] and 1 beside each other in lists, which are read as one number and may be sent as three.
+        The type of a whole array is no part of an output; and a fit is to a law of numbers, of which True is 1.
+        """
         kind = _KINDS.get(raw.dtype.kind) if isinstance(raw, np.ndarray) else None
         if kind is not None and self._kind not in (None, kind):
             raise ProgramError(
@@ -204,6 +209,15 @@ class Program:
                 "numbers beside text into text: return a list, or an array of dtype object"
             )
         self._kind = kind or self._kind
+        listed_one_by_one = isinstance(raw, list | tuple) or (isinstance(raw, np.ndarray) and raw.dtype.kind == "O")
+        if listed_one_by_one and self.structure is None and where.key[0] != FIT:
+            self._merged |= {_number_kind(y) for y in raw} - {""}
+            if len(self._merged) > 1:
+                kinds = " and ".join(sorted(self._merged))
+                raise ProgramError(
+                    f"{where}: it returned {kinds}; as numbers they would be one, and whoever receives them may tell "
+                    "them apart: return one kind, such as int(y)"
+                )
 
     def many(self, x: Any, n: int, key: tuple[int, ...]) -> Outputs:
         """n outputs, by as many calls as it takes: call i has the key (*key, i)."""
@@ -331,6 +345,16 @@ def _fingerprint(raw: Any, rng: np.random.Generator) -> tuple[Any, ...]:
     """What a call returned and where it left the generator, to be compared with another call's."""
     held = (raw.dtype.str, raw.shape, raw.tobytes()) if isinstance(raw, np.ndarray) else repr(raw)
     return held, rng.bit_generator.state
+
+
+def _number_kind(output: Any) -> str:
+    """Of outputs that are read as the same number, such as True, 1 and [1], which kind this is; "" for any other."""
+    if isinstance(output, bool | np.bool_):
+        return "truth values"
+    if isinstance(output, int | float | np.number):
+        return "numbers"
+    row = isinstance(output, list | tuple) or (isinstance(output, np.ndarray) and output.ndim == 1)
+    return "rows of one number" if row and len(output) == 1 and _number_kind(output[0]) else ""
 
 
 def _comparable(outputs: list[Any]) -> bool:

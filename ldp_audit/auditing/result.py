@@ -197,12 +197,15 @@ class AuditResult:
         }
 
 
-def judged(*, violated: bool, tested: Sequence[Counts], unrepeated: float = 0.0) -> tuple[str, tuple[str, ...]]:
+def judged(
+    *, violated: bool, tested: Sequence[Counts], unrepeated: float = 0.0, drift: str | None = None
+) -> tuple[str, tuple[str, ...]]:
     """The verdict on a claim, and a note that says why it is inconclusive, where it is.
 
     tested: how often each event was seen in the test.   unrepeated: as of `ldp_audit.auditing.outputs.unrepeated`.
+    drift: as of `ldp_audit.auditing.test.drift`.
     A claim that was not refuted is inconclusive where it could not have been: no event was seen on either input, or
-    most outputs are labels that never come again.
+    most outputs are labels that never come again; or where the event was chosen on outputs unlike those of the test.
     """
     if violated:
         return VIOLATED, ()
@@ -213,7 +216,7 @@ def judged(*, violated: bool, tested: Sequence[Counts], unrepeated: float = 0.0)
         )
     if not any(counts.hits or counts.other_hits for counts in tested):
         return INCONCLUSIVE, ("the event was seen on neither input, so that the test could not have refuted any claim",)
-    return CONSISTENT, ()
+    return (CONSISTENT, ()) if drift is None else (INCONCLUSIVE, (drift,))
 
 
 def plain(value: Any) -> Any:

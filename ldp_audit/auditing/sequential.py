@@ -27,7 +27,7 @@ from ldp_audit.auditing.outputs import Outputs, concatenated, unrepeated
 from ldp_audit.auditing.power import HIGHEST_CLAIM
 from ldp_audit.auditing.program import CHUNK_VALUES, SEARCH, TEST, Program
 from ldp_audit.auditing.result import AuditResult, Witness, judged
-from ldp_audit.auditing.test import FIRST_CALLS, added, suspected
+from ldp_audit.auditing.test import FIRST_CALLS, added, drift, suspected
 
 _CALLS_SHARE = 0.01
 _FIRST_SEARCH = 1024  # samples of each input
@@ -75,6 +75,7 @@ def audit_sequentially(
         violated=stopped == "violation",
         tested=[run.counts or run.choice.seen],
         unrepeated=unrepeated(outputs for place in run.places for outputs in past.kept[place]),
+        drift=None if run.counts is None else drift(run.choice.seen, run.counts),
     )
     turns = () if run.events == 1 else (f"{run.events} events were bet on in turn; the witness is the last",)
     return AuditResult(

@@ -10,7 +10,10 @@ taken apart by what the look had in common:
     a row                        its members, by place
     a set                        its size, and an indicator for each member that came again
     bytes                        their bits
-    a text that never recurs     what its JSON, hex or base64 decodes to; else its words, or its characters
+    a text that never recurs     what its JSON, hex or base64 decodes to; else its words, or its characters; and an
+                                 indicator for each spelling that came again: spaces, leading zeros, upper case
+    any of several forms         also an indicator of each: absent, a text, a number with a point, keys in an order
+    rows or bytes of many sizes  also their size
 
 Leaves that are different in every output are set aside, and named: ids, addresses, times that only grow. An event of
 the vector is an event of the outputs (post-processing), so that a bound on the one holds for the other. A leaf that is
@@ -75,7 +78,8 @@ class Structure:
         shown = ", ".join(f"y[{place}] is {name}" for place, name in enumerate(self.names[:12]))
         more = f", and {len(self.names) - 12} more" if len(self.names) > 12 else ""
         aside = f"; set aside, and not audited: {', '.join(self.aside)}" if self.aside else ""
-        return f"outputs are taken apart: {shown}{more}{aside}"
+        unseen = f"a form that {2 * LOOK_SIZE} outputs did not show counts as a missing part"
+        return f"outputs are taken apart: {shown}{more}{aside}; {unseen}"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -157,6 +161,57 @@ def _common(values: Sequence[Any]) -> list[str]:
 def _learned(values: Sequence[Any], name: str, aside: list[str]) -> Node:
     """The node of these values, found at one place of the outputs. Leaves that are left out are added to `aside`."""
     values = [_plain(value) for value in values]
+    ordered = _order_varies([value for value in values if isinstance(value, Mapping)])
+    forms = [_form(value, ordered=ordered) for value in values]
+    present = [value for value in values if value is not _MISSING]
+    part = _of_any_form(present, name, aside)
+    sized = len({_size(value) for value in present}) > 1
+    shown = _common(forms)[: 1 if len(set(forms)) == 2 else None]  # of two, the one shows the other
+    if len(set(forms)) == 1 and not sized:
+        return part
+    several = len(set(forms)) > 1
+    return {"kind": "form", "forms": shown if several else [], "ordered": ordered, "sized": sized, "part": part}
+
+
+def _form(value: Any, *, ordered: bool) -> str:
+    """What a part is, apart from its value.   ordered: whether the order of keys is a part of it."""
+    if value is _MISSING:
+        return "absent"
+    if isinstance(value, Mapping):
+        return f"keys in the order {', '.join(map(_label, value))}" if ordered else "a dictionary"
+    return next((form for kind, form in _FORMS if isinstance(value, kind)), type(value).__qualname__)
+
+
+_FORMS: list[tuple[Any, str]] = [
+    (bool, "a truth value"),
+    (int, "a whole number"),
+    (float, "a number with a point"),
+    (str | type(None), "a text or None"),  # whose values have indicators
+    (list | tuple, "a row"),
+    (bytes | bytearray, "bytes"),
+    (set | frozenset, "a set"),
+]
+
+
+def _size(value: Any) -> int:
+    """Of a row or bytes; 0 of anything else."""
+    return len(value) if isinstance(value, list | tuple | bytes | bytearray) else 0
+
+
+def _order_varies(values: Sequence[Mapping[Any, Any]]) -> bool:
+    """Whether the keys of some of them come in another order than those of the others, by their mean places."""
+    if not values or len({tuple(value) for value in values}) == 1:
+        return False
+    places: dict[Any, list[float]] = {}
+    for value in values:
+        for place, key in enumerate(value):
+            places.setdefault(key, []).append(place / len(value))
+    mean = {key: sum(found) / len(found) for key, found in places.items()}
+    return any(mean[a] >= mean[b] for value in values for a, b in pairwise(value))
+
+
+def _of_any_form(values: Sequence[Any], name: str, aside: list[str]) -> Node:
+    """The node of these values, which are all there, but for their form."""
 
     def left(what: str) -> Node:
         aside.append(f"{name} ({what})")
@@ -166,7 +221,8 @@ def _learned(values: Sequence[Any], name: str, aside: list[str]) -> Node:
         return left("a counter or a clock") if _grows(values) else {"kind": "leaf", "numbers": True, "values": []}
     if all(isinstance(value, Mapping) for value in values):
         keys = sorted({(str(type(key).__name__), _label(key)) for value in values for key in value})
-        parts = {key: [_at_key(value, key) for value in values if _has_key(value, key)] for _, key in keys}
+        known = [_by_label(value) for value in values]
+        parts = {key: [one.get(key, _MISSING) for one in known] for _, key in keys}
         return {"kind": "keys", "parts": {k: _learned(found, f"{name}[{k}]", aside) for k, found in parts.items()}}
     if all(isinstance(value, list | tuple) for value in values):
         longest = max(map(len, values))
@@ -185,20 +241,15 @@ def _learned(values: Sequence[Any], name: str, aside: list[str]) -> Node:
     for decode in _DECODERS:
         decoded = [_DECODERS[decode](text) for text in texts]
         if all(one is not None for one in decoded):
-            return {"kind": "decoded", "by": decode, "part": _learned(decoded, f"{name} as {decode}", aside)}
+            spelled = [_spelling(decode, text, one) for text, one in zip(texts, decoded, strict=True)]
+            spellings = _common(spelled) if len(set(spelled)) > 1 else []
+            part = _learned(decoded, f"{name} as {decode}", aside)
+            return {"kind": "decoded", "by": decode, "spellings": spellings, "part": part}
     return left("different in every output")
 
 
 def _grows(numbers: Sequence[float]) -> bool:
     return len(numbers) >= _FEWEST and all(a < b for a, b in pairwise(numbers))
-
-
-def _has_key(value: Any, label: str) -> bool:
-    return any(_label(key) == label for key in value)
-
-
-def _at_key(value: Any, label: str) -> Any:
-    return next(one for key, one in value.items() if _label(key) == label)
 
 
 def _from_json(text: str) -> Any:
@@ -244,6 +295,19 @@ _DECODERS: dict[str, Callable[[str], Any]] = {
 }
 
 
+def _spelling(by: str, text: str, decoded: Any) -> str:
+    """What decoding a text leaves out, coarsely: of JSON and words how many characters, of hex the case."""
+    if by == "hex":
+        return "lower case" if text == text.lower() else "upper case" if text == text.upper() else "both cases"
+    if by == "JSON":
+        compact = json.dumps(decoded, separators=(",", ":"), ensure_ascii=False)
+    elif by == "words":
+        compact = "".join(map(str, decoded))
+    else:
+        return ""
+    return f"{len(text) - len(compact)} characters above the shortest"
+
+
 def _names(node: Node, name: str) -> Iterator[str]:
     kind = node["kind"]
     if kind == "leaf":
@@ -259,7 +323,12 @@ def _names(node: Node, name: str) -> Iterator[str]:
         yield from (f"{name} bit {bit}" for bit in range(8 * node["bytes"]))
     elif kind == "set":
         yield from [f"size of {name}", *(f"{member} in {name}" for member in node["members"])]
+    elif kind == "form":
+        yield from [f"size of {name}"] * node["sized"]
+        yield from (f"form of {name} = {form}" for form in node["forms"])
+        yield from _names(node["part"], name)
     elif kind == "decoded":
+        yield from (f"spelling of {name} = {spelling}" for spelling in node.get("spellings", ()))
         yield from _names(node["part"], f"{name} as {node['by']}")
 
 
@@ -291,7 +360,17 @@ def _columns(node: Node, values: list[Any]) -> list[np.ndarray]:
         decode = _DECODERS[node["by"]]
         texts = [value if isinstance(value, str) or value is _MISSING else _label(value) for value in values]
         decoded = [None if text is _MISSING else decode(text) for text in texts]
-        return _columns(node["part"], [_MISSING if one is None else one for one in decoded])
+        spellings = node.get("spellings", ())  # files of earlier versions have none
+        spelled = [
+            _MISSING if one is None else _spelling(node["by"], text, one)
+            for text, one in zip(texts if spellings else (), decoded if spellings else (), strict=True)
+        ]
+        known = [_MISSING if one is None else one for one in decoded]
+        return [*_indicators(spellings, spelled), *_columns(node["part"], known)]
+    if kind == "form":
+        sizes = [np.array([float(_size(value)) for value in values])] * node["sized"]
+        forms = [_form(value, ordered=node["ordered"]) for value in values]
+        return [*sizes, *_indicators(node["forms"], forms), *_columns(node["part"], values)]
     return []
 
 

@@ -14,8 +14,8 @@ event vary from call to call more than those of independent outputs do. So befor
 counted in 32 calls of 64 outputs on either input (`if_independent`). Independent outputs give binomial counts of one
 probability p, whose dispersion, the sum of (c - n p)**2/(n p (1 - p)), is about chi-squared with 31 degrees of freedom
 (Fisher 1925, section 19). What a program remembers from call to call is not seen so: where its first call does not give
-again what it gave, the event is counted in 16 copies of the program from before that call (`Fresh`), whose counts are
-compared in the same way with each other, and all together with the test's.
+again what it gave, or its pickle has changed, the event is counted in 16 copies of the program from before that call
+(`Fresh`), whose counts are compared in the same way with each other, and all together with the test's.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ _MOST_CALLS = 1000
 
 FALSE_ALARM = 1e-6
 """Of calling outputs dependent that are independent, about."""
+_DRIFT = 1e-9
+"""And of calling a search unlike its test: the event is the best of some thousands, of many pairs of inputs."""
 _CALLS, _SIZE = 32, 64
 """Calls of each input, and outputs of a call, that look for dependence."""
 
@@ -391,8 +393,6 @@ def if_independent(result: AuditResult, program: Program, fresh: Fresh, stage: i
     """
     if not (result.violated or (result.claimed_epsilon is None and result.epsilon_lower > 0)):
         return result
-    if result.witness.calls_for_one:  # whose outputs are each a call of its own
-        return result
     said, why, drawn = dependence_of_outputs(result.witness, program, fresh, stage)
     result = replace(result, samples_used=result.samples_used + drawn)
     if why is not None:
@@ -411,10 +411,13 @@ def dependence_of_outputs(
     The first two are None where nothing is to be said.   called: whether the sampler was called before `program` was
     made, so that its first call may be remembered.   The other arguments: see `if_independent`.
     """
-    counts = _counts(program, witness, stage)
-    drawn = counts.size * _SIZE
-    said = _dispersed(counts, _SIZE, witness, "outputs of one call depend on each other", "calls")
-    if said is not None or (not called and program.repeats_its_first_call()):
+    said, drawn = None, 0
+    if not witness.calls_for_one:  # whose outputs are each a call of its own
+        counts = _counts(program, witness, stage)
+        drawn = counts.size * _SIZE
+        said = _dispersed(counts, _SIZE, witness, "outputs of one call depend on each other", "calls")
+    pure = not called and program.repeats_its_first_call() and not fresh.differs(program.sampler)
+    if said is not None or pure:
         return said, None, drawn
     try:
         counts = fresh.counts(program, witness, stage)
@@ -461,6 +464,22 @@ def _remembered(counts: np.ndarray, witness: Witness) -> str | None:
                 f"{what}: {asked * hits / trials:.4g} of {asked} on input {shown(witness.inputs[place])} should be in "
                 f"the event, and in fresh copies of it {again} were, which happens less than once in a million times; "
                 "a bound needs a new client for each output, or all that one client sends as one output"
+            )
+    return None
+
+
+def drift(seen: Counts, tested: Counts) -> str | None:
+    """A sentence where the search saw the event in another share of an input's outputs than the test did."""
+    pairs = (
+        (seen.hits, seen.trials, tested.hits, tested.trials),
+        (seen.other_hits, seen.other_trials, tested.other_hits, tested.other_trials),
+    )
+    for hits, trials, again, asked in pairs:
+        if _apart(again, asked, hits, trials) < _DRIFT:
+            return (
+                f"outputs change in the course of the audit: the event was seen in {hits} of {trials} outputs of an "
+                f"input when it was chosen, and in {again} of {asked} when it was tested; it tells apart when outputs "
+                "were drawn, as by a running number or a time: return outputs without these"
             )
     return None
 

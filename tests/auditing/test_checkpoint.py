@@ -46,6 +46,10 @@ class Interrupted:
     def __init__(self, at: int, error: type[BaseException] = KeyboardInterrupt) -> None:
         self.at, self.error, self.calls = at, error, 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        """As before its first call: a pickle that changes is taken for a memory."""
+        return {**vars(self), "calls": 0}
+
     def __call__(self, x: float, n: int, rng: np.random.Generator) -> np.ndarray:
         self.calls += 1
         if self.calls == self.at:

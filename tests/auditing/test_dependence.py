@@ -39,6 +39,28 @@ def closure() -> Any:
     return lambda x, n, rng: client(x, n, rng)
 
 
+class OneAnswer:
+    """Laplace noise with epsilon 1, drawn once for each value and sent for ever: epsilon 1 for all that is sent."""
+
+    def __init__(self) -> None:
+        self.memory: dict[Any, float] = {}
+
+    def __call__(self, x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        return np.full(n, self.memory.setdefault(x, x + rng.laplace()))
+
+
+class OfTwoSources:
+    """RAPPOR on a bit: a permanent answer with epsilon 1, from the operating system, and coins of the generator."""
+
+    def __init__(self) -> None:
+        self.memory: dict[int, int] = {}
+
+    def __call__(self, x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        truthful = random.SystemRandom().random() < 0.7310585
+        bit = self.memory.setdefault(x, x if truthful else 1 - x)
+        return np.where(rng.random(n) < 0.75, bit, 1 - bit)
+
+
 MODULE = Rappor()
 
 
@@ -123,6 +145,26 @@ def test_a_client_that_remembers_is_not_accused(make: Callable[[], Any], sequent
     assert result.epsilon_lower == 0
     assert "remembers earlier calls" in result.notes[0]
     assert "fresh copies" in result.notes[0]
+
+
+@pytest.mark.parametrize("sequential", [False, True])
+def test_a_permanent_answer_is_no_leak_where_calls_for_one_output_repeat_it(sequential: bool) -> None:
+    """Would catch "violated, at least 2.7" of a client whose whole transcript has epsilon 1."""
+    for seed in range(3):
+        result = audit(OneAnswer(), (0, 1), 1.0, samples=5_000, sequential=sequential, seed=seed)
+        assert (result.verdict, result.epsilon_lower) == ("inconclusive", 0)
+    with pytest.raises(NoPowerError, match="remembers earlier calls"):
+        assert_private(OneAnswer(), 1.0, (0, 1), detects=2.0)
+
+
+def test_a_memory_is_looked_for_where_the_first_call_repeats_itself_by_it() -> None:
+    """The two values' answers are alike in about four of ten clients, so that all eight are in fewer than one in 1,000.
+
+    Would catch "violated, at least 1.09" where one report has epsilon 0.47, and all of them 1.
+    """
+    results = [audit(OfTwoSources(), (0, 1), 1.0, samples=20_000) for _ in range(8)]
+    assert not any(result.violated for result in results)
+    assert any("remembers earlier calls" in note for result in results for note in result.notes)
 
 
 def test_a_test_that_begins_with_many_outputs_accuses_no_client_that_remembers() -> None:

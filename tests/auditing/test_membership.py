@@ -285,3 +285,10 @@ def test_hidden_scores_are_refused_and_tensors_are_read() -> None:
     tensors = [torch.tensor(one, requires_grad=True) for one in scores]
     found, same = audit_scores(*tensors, claimed_epsilon=1.0), audit_scores(*scores, claimed_epsilon=1.0)
     assert (found.verdict, found.epsilon_lower) == (same.verdict, same.epsilon_lower)
+
+
+def test_whole_numbers_that_a_float_would_round_are_refused() -> None:
+    """2**60 and 2**60 + 1 would be one score, and the audit consistent."""
+    with pytest.raises(ValueError, match=r"members must be numbers that float64 holds"):
+        audit_scores([2**60] * 40, [2**60 + 1] * 40)
+    assert audit_scores([2**60] * 40, [2**61] * 40).epsilon_lower > 0

@@ -13,8 +13,10 @@ import pytest
 
 from ldp_audit.auditing import audit
 from ldp_audit.auditing.assertions import NoPowerError, assert_private
+from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.confirm import confirm, witness_in
 from ldp_audit.auditing.outputs import read, unrepeated
+from ldp_audit.auditing.test import drift
 from ldp_audit.cli import main
 from tests.auditing.samplers import randomized_response
 from tests.together import together
@@ -52,6 +54,32 @@ def test_an_assertion_without_power_fails_and_says_why() -> None:
     assert "labels that came once only" in str(raised.value)
     assert raised.value.result.inconclusive
     assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
+
+
+class Numbered:
+    """Sends its input itself, beside a running number of 17 bits."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+
+    def __call__(self, x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        numbers = (self.sent + np.arange(n)) % 2**17
+        self.sent += n
+        return np.column_stack([np.full(n, x), numbers])
+
+
+def test_an_event_that_is_about_the_time_of_drawing_is_inconclusive() -> None:
+    """Would catch "consistent" where the event is the numbers that the search drew, which the test draws anew."""
+    results = [audit(Numbered(), (0, 1), 1.0, samples=100_000, seed=seed) for seed in range(2)]
+    assert all(result.verdict != "consistent" for result in results)
+    assert any("outputs change in the course of the audit" in note for result in results for note in result.notes)
+
+
+def test_a_search_is_unlike_its_test_only_beyond_chance() -> None:
+    """By hand: 500 and 560 of 1,000 are 2.7 deviations apart, 500 and 700 nine, and 90 and none too."""
+    assert drift(Counts(500, 1000, 0, 1000), Counts(560, 1000, 3, 1000)) is None
+    assert drift(Counts(500, 1000, 0, 1000), Counts(700, 1000, 0, 1000)) is not None
+    assert drift(Counts(500, 1000, 90, 1000), Counts(500, 1000, 0, 1000)) is not None
 
 
 @together("sequential", [False, True])

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -136,3 +137,15 @@ def test_counts_and_noise_are_no_seeds() -> None:
         return np.column_stack([x + rng.geometric(1e-9, n) - rng.geometric(1e-9, n), rng.integers(0, 1000, n)])
 
     assert not audit(noise, (0, 1), 1.0, samples=5_000).notes
+
+
+@pytest.mark.parametrize("other", [True, [1]], ids=["a truth value", "a row of one"])
+@pytest.mark.parametrize("in_one_call", [False, True])
+def test_what_would_be_read_as_one_number_is_refused(other: Any, in_one_call: bool) -> None:
+    """Would catch a program that sends 1 on the one input and True on the other, and is called consistent."""
+
+    def sampler(x: int, n: int, rng: np.random.Generator) -> list[Any]:
+        return [other if (place % 2 if in_one_call else x) else 1 for place in range(n)]
+
+    with pytest.raises(ProgramError, match=r"it returned numbers and (truth values|rows of one number); as numbers"):
+        audit(sampler, (0, 1), 1.0, samples=500)

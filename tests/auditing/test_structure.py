@@ -53,6 +53,15 @@ SHOWN: dict[str, Callable[[Any, np.random.Generator], Any]] = {
     "a dictionary in a dictionary": lambda x, rng: {"meta": {"t": float(rng.random())}, "body": {"v": [0, x]}},
     "a set": lambda x, rng: {f"n{rng.integers(2**40)}", f"v{x}"},
     "a missing key": lambda x, rng: {"t": float(rng.random())} | ({"v": 1} if x else {}),
+    "a field that is absent or 0": lambda x, rng: {"t": _uuid(rng)} | ({} if x else {"v": 0}),
+    "a row that is longer by a zero": lambda x, rng: [_uuid(rng), 1] + [0] * x,
+    "a row of 3 or 5 zeros": lambda x, rng: {"t": _uuid(rng), "v": [0] * (3 + 2 * x)},
+    "0 or a random text": lambda x, rng: {"t": _uuid(rng), "v": rng.bytes(8).hex() if x else 0},
+    "bytes that are padded": lambda x, rng: rng.bytes(8) + b"\0" * 8 * x,
+    "the order of JSON's keys": lambda x, rng: json.dumps(dict([("t", str(_uuid(rng))), ("a", 1)][:: 1 - 2 * x])),
+    "JSON's spaces": lambda x, rng: json.dumps({"t": str(_uuid(rng))}, indent=2 if x else None),
+    "the case of hex": lambda x, rng: rng.bytes(8).hex().upper() if x else rng.bytes(8).hex(),
+    "a truth value or a number": lambda x, rng: (_uuid(rng), True if x else 1),
     "JSON in base64": lambda x, rng: base64.b64encode(json.dumps([int(rng.integers(2**50)), x]).encode()).decode(),
 }
 """How one output shows a bit."""
@@ -101,6 +110,11 @@ def test_an_output_of_keys_and_bits_is_audited_as_it_is() -> None:
     assert_private(program(0.5, 1 / (1 + math.e)), 1.0, (0, 1), detects=3.0, max_samples=100_000)
     with pytest.raises(PrivacyViolation):
         assert_private(program(0.9, 0.1), 1.0, (0, 1), detects=3.0, max_samples=100_000)
+
+
+def test_a_form_that_the_look_did_not_show_is_named() -> None:
+    notes = audit(_sampler(_clear, SHOWN["a UUID in a row"]), (0, 1), 1.0, samples=500).notes
+    assert "a form that 512 outputs did not show counts as a missing part" in notes[0]
 
 
 def test_what_is_set_aside_is_named() -> None:

@@ -1,7 +1,8 @@
 """A program in any language, as a sampler: requests go in as lines of JSON, outputs come out as lines.
 
 A request is one line, {"x": INPUT, "n": COUNT, "seed": SEED}. Its answer is exactly COUNT lines on standard output, one
-output each: a JSON value; or else a number as Python reads it (.5, inf); or else text. One process answers request
+output each: a JSON value; or else a number as Python reads it (.5, inf); or else text. A value that recurs in another
+spelling, such as 1 and "1 ", is refused, since whoever reads the lines may tell them apart. One process answers request
 after request until its standard input ends, and flushes its output after each answer.
 
 A command with {x} among its words is started anew instead, with the input in that place (text as it is, all else as
@@ -83,6 +84,7 @@ class CommandSampler(NamedSampler):
     command: tuple[str, ...]
     timeout: float = 60.0
     _fed: list[_Process] = field(default_factory=list, init=False, repr=False, compare=False)
+    _spelled: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # MOST values
 
     def __reduce__(self) -> Any:
         return type(self), (self.command, self.timeout)
@@ -90,7 +92,22 @@ class CommandSampler(NamedSampler):
     def __call__(self, x: Any, n: int, rng: np.random.Generator) -> list[Any]:
         """n outputs on input x."""
         at_once = MOST if not self.takes("x") or self.takes("n") else 1
-        return [flattened(_value(line)) for one in requests(x, n, rng, at_once) for line in self._answered(one)]
+        lines = [line for one in requests(x, n, rng, at_once) for line in self._answered(one)]
+        return [flattened(self._read(line)) for line in lines]
+
+    def _read(self, line: str) -> Any:
+        """The value of a line. Raises ProgramError where the same value was spelled in another way before."""
+        value = _value(line)
+        exact = type(value) is int and abs(value) <= 2**53
+        known = repr(float(value) if exact else value)  # 1 and 1.0 are one number to the audit, 1 and "1" are not
+        if len(self._spelled) < MOST or known in self._spelled:
+            before = self._spelled.setdefault(known, line)
+            if before != line:
+                raise ProgramError(
+                    f"{shlex.join(self.command):.200}: it printed one value as {cut(before)} and as {cut(line)}, which "
+                    "its receiver may tell apart and the audit does not: print each value in one way"
+                )
+        return value
 
     @property
     def name(self) -> str:

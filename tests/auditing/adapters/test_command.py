@@ -113,11 +113,18 @@ def test_places_for_the_count_and_the_seed_are_filled_and_answered_at_once() -> 
 
 
 def test_a_line_is_json_or_a_number_or_text() -> None:
-    printed = ["1", "0.5", ".5", "inf", "yes", "", '"1"', "null", "[1, 2]", '{"a": 1}', "7" * 60]
+    printed = ["1", "0.5", ".25", "inf", "yes", "", '"1"', "null", "[1, 2]", '{"a": 1}', "7" * 60]
     found = outputs(f"print(*{printed!r}, sep='\\n')", len(printed))
-    assert found[:8] == [1, 0.5, 0.5, float("inf"), "yes", "", "1", None]
+    assert found[:8] == [1, 0.5, 0.25, float("inf"), "yes", "", "1", None]
     assert found[8].tolist() == [1, 2]
     assert found[9:] == [{"a": 1}, int("7" * 60)]
+
+
+@together("spelled", [("1", "1 "), ("1", "1.0"), ("0.5", "0.50"), ("a", '"a"'), ("[1, 2]", "[1,2]")])
+def test_a_value_that_is_printed_in_two_ways_is_refused(spelled: tuple[str, str]) -> None:
+    """Would catch a client whose spelling is its input, and which is called consistent."""
+    with pytest.raises(ProgramError, match=r"it printed one value as .* print each value in one way"):
+        audit(from_command(client(f"print(*[{spelled!r}[x]] * n, sep='\\n')")), (0, 1), 1.0, samples=500)
 
 
 def test_inputs_arrive_as_json_has_them() -> None:
