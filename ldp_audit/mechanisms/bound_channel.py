@@ -109,9 +109,9 @@ class BoundChannel(Mechanism):
                 losses = np.fmax.reduce(own - logs, axis=1)  # of -inf - -inf, NaN, is left out
             losses = np.round(losses, 12)
             gaps = np.maximum(np.exp(own) - np.exp(logs), 0.0).sum(axis=1)
-            second = int(np.lexsort((gaps, losses))[-1])
-            if (losses[second], gaps[second]) > best:
-                best, found = (losses[second], gaps[second]), (first, second)
+            for second, reached in enumerate(zip(losses, np.round(gaps, 12), strict=True)):
+                if reached > best:
+                    best, found = reached, (first, second)
         return _plain(self._candidates[found[0]]), _plain(self._candidates[found[1]])
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:

@@ -89,7 +89,11 @@ def test_it_is_the_mechanisms_profile_and_that_of_sampling_what_shows_everything
         same = subsample(RandomizedResponse(math.inf), kind=kind, n=n, k=k, adjacency=adjacency)
         assert same.delta_bounds(level) == pytest.approx(loss.delta_bounds(level), rel=1e-11)
     back = nfdp(n, k, replacement=replacement).directions[1]
-    wanted = float(mechanism.pair_delta("removed", level))
+    draws, taken = (k, 1) if replacement else (min(k, 1), k)  # each of them leaves the record out with 1 - taken/n
+    left_out = 0.0 if not draws else -math.inf if taken == n else draws * math.log1p(-taken / n)
+    if not replacement and n / 2 < k < n:
+        left_out = math.log((n - k) / n)
+    wanted = -math.expm1(min(level + left_out, 0.0))
     assert math.exp(back.log_delta_bounds(level)[0]) == pytest.approx(wanted, rel=1e-12, abs=1e-16)
     assert privacy_loss(mechanism).delta(level) == pytest.approx(float(mechanism.delta(level)), rel=1e-12)
 

@@ -196,7 +196,6 @@ def _of_mechanisms() -> Calls:
     times: dict[str, Any] = {"training": (1.0, 1.0), "communication": (0.1, 0.2), "window": 3.0}
     calls.add("ParameterShuffler", m.ParameterShuffler, **times, actual_training=None, actual_communication=None)
     calls.add("ParameterShuffler.exact_epsilon", shuffler.exact_epsilon, value=m.TwoPoint(1.0), d=1)
-    calls.add("ParameterShuffler.exposed_fraction", shuffler.exposed_fraction, offset=0.5)
     calls.add("ParameterShuffler.count_law", shuffler.count_law, probabilities=[0.5, 0.5])
     calls.add("ParameterShuffler.sample", shuffler.sample, reports=np.zeros((2, 3)), rng=rng)
     calls.add("ParameterShuffler.split", shuffler.split, reports=np.zeros((2, 3)))
