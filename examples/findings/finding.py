@@ -28,6 +28,7 @@ from typing import Any
 
 CONFIDENCE = 1 - 1e-6  # of each audit: a finding is about somebody's code
 PROSE = ("title", "claim", "place", "proof", "fix", "exact_by", "status", "condition")
+WORDS = 20_000  # drawn where an implementation has too many to enumerate
 NULL_SAMPLES = 3000  # per input, in an audit that looks for false accusations alone
 
 
@@ -83,6 +84,11 @@ class Finding:
     def stated(self) -> bool:
         """Whether the claim quotes the library."""
         return self.claim.startswith('"')
+
+    @property
+    def floats(self) -> bool:
+        """Whether its outputs are floating-point numbers."""
+        return self.numeric or self.last_bits
 
     def source(self) -> str:
         """The glue without its decorator."""
@@ -161,21 +167,39 @@ def checked(one: Finding) -> dict[str, Any]:
 
 
 def audited(one: Finding) -> dict[str, Any]:
-    """An audit of the sampler at its claim, and a second one with the last bits where its outputs are numbers."""
+    """An audit of the sampler at its claim; where its outputs are floats, one with the last bits, and its implementation."""
     found = run(one, samples=one.samples, floating_point=one.last_bits)
     record = summary(found) | {"samples_used": found.samples_used}
-    return record | ({"last_bits": summary(run(one, samples=one.samples, floating_point=True))} if one.numeric else {})
+    if one.numeric:
+        record["last_bits"] = summary(run(one, samples=one.samples, floating_point=True))
+    return record | ({"implementation": implemented(one)} if one.floats else {})
 
 
 def run(one: Finding, **options: Any) -> Any:
     """An audit of what the glue makes."""
-    from ldp_audit.auditing import as_sampler, audit
+    from ldp_audit.auditing import audit
+
+    return audit(connected(one), one.inputs, one.epsilon, one.delta, **{"confidence": CONFIDENCE} | options)
+
+
+def connected(one: Finding) -> Any:
+    """The library's sampler, in this process or in the library's own environment."""
+    from ldp_audit.auditing import as_sampler
 
     apart = os.environ.get("FINDING_PYTHON")
-    sampler = (
+    return (
         as_sampler(command=[apart, __file__, *sys.argv[1:3], "--serve", one.title]) if apart else as_sampler(one.glue)
     )
-    return audit(sampler, one.inputs, one.epsilon, one.delta, **{"confidence": CONFIDENCE} | options)
+
+
+def implemented(one: Finding) -> dict[str, Any]:
+    """What `audit --implementation` says: with its random words played back where that is possible, else of samples."""
+    from ldp_audit.implementations.audit_implementation import implementation_of
+
+    claim = {"claimed_epsilon": one.epsilon, "claimed_delta": one.delta}
+    found = implementation_of(connected(one), one.inputs, samples=WORDS, **claim).to_dict()
+    bounds = {key: number(found[key]) for key in ("epsilon", "exclusive_share")}
+    return {"verdict": found["verdict"], "method": found["method"], **bounds, "how": found["assumptions"][0]}
 
 
 def serve(one: Finding) -> None:
@@ -211,9 +235,9 @@ def compared(one: Finding) -> dict[str, Any]:
     return {"verdict": verdict, "library_epsilon": number(epsilon), "certified": [number(lower), number(upper)]}
 
 
-def number(value: float | None) -> float | str | None:
+def number(value: float | str | None) -> float | str | None:
     """A number that JSON can hold."""
-    return None if value is None else float(f"{value:.6g}") if math.isfinite(value) else str(float(value))
+    return None if value is None else float(f"{float(value):.6g}") if math.isfinite(float(value)) else str(float(value))
 
 
 def nulls(findings: list[Finding], audits: int) -> dict[str, int]:
@@ -240,6 +264,7 @@ def main() -> None:
     parser.add_argument("program", type=Path)
     parser.add_argument("record", type=Path)
     parser.add_argument("--nulls", type=int, default=0, help="audits of sound samplers that look for false accusations")
+    parser.add_argument("--implementation", action="store_true", help="this part of the records alone")
     parser.add_argument("--title", help="one finding alone")
     parser.add_argument("--serve", metavar="TITLE", help="answer requests for the outputs of a finding")
     given = parser.parse_args()
@@ -251,6 +276,11 @@ def main() -> None:
     record.pop("unavailable", None)
     if given.nulls:
         record["nulls"] = nulls(findings, given.nulls)
+    elif given.implementation:
+        for one in findings:
+            if one.floats:
+                record["findings"][one.title]["implementation"] = found = implemented(one)
+                print(f"{library.name} {library.version}: {one.title}: {found}", flush=True)
     else:
         done = record.get("findings", {})
         for one in findings:

@@ -38,6 +38,8 @@ How to read it:
   a multiple of 2^-53 (2^-24 in float32), but near x = 0 it keeps the noise's finer bits, so a fine result excludes x = 1
   (Mironov 2012; Haney et al. 2022, arXiv:2207.13793); interval end + uniform x length is rounded likewise. It is in the table of
   what does not hold only where a library promises protection.
+* *By `--implementation`*: the program with its random words played back, every one or a sample of them; where they cannot be (normal
+  draws by rejection, generators in compiled code, the operating system's random bytes), samples of the program as it is.
 * For formulas, *tight* is within 0.1% of the certified epsilon, *above* is valid and larger than necessary, *too small* is below
   the certified lower bound.
 
@@ -218,7 +220,19 @@ def verdict_of(finding: Finding, record: dict[str, Any]) -> str:
         bits = record["last_bits"]
         lower = f"epsilon is at least {shown(bits['epsilon_lower'])}{at}"
         lines.append(f"With the last bits: {seen(bits)}, {lower}. {event(bits['witness'])}")
+    if "implementation" in record:
+        lines.append(implementation(record["implementation"]))
     return " ".join(lines)
+
+
+def implementation(found: dict[str, Any]) -> str:
+    """What was played back of the program's random words, or why nothing was, and what that shows."""
+    how = found["how"].partition(" (checked")[0]
+    alone = f", {found['exclusive_share']:.2g} of an input's words lead where another cannot" * bool(
+        found["exclusive_share"]
+    )
+    bound = f"{found['verdict']}, epsilon at delta 0 is at least {shown(found['epsilon'])}"
+    return f"By `--implementation`, {found['method']}: {bound}{alone}; {how}."
 
 
 def certified(record: dict[str, Any]) -> str:

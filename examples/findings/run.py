@@ -3,6 +3,7 @@
 run.py                            all; --only NAME one library; --title TITLE one finding of it
 run.py --page                     docs/findings.md and the reports again, from the records
 run.py --nulls 1000               audits of the sound samplers that look for false accusations
+run.py --implementation           the floating-point programs alone: what `audit --implementation` says of them
 run.py --checkouts DIR            where the local copies of repositories are, as DIR/owner+name
 """
 
@@ -100,6 +101,7 @@ def main() -> int:
     parser.add_argument("--title")
     parser.add_argument("--page", action="store_true")
     parser.add_argument("--nulls", type=int, default=0)
+    parser.add_argument("--implementation", action="store_true")
     parser.add_argument("--checkouts", type=Path, default=BUILD / "checkouts")
     given = parser.parse_args()
     if given.only and not programs(given.only):
@@ -110,6 +112,10 @@ def main() -> int:
         if given.nulls:
             arguments = ["--nulls", str(share(program, given.nulls))]
             if arguments[1] == "0":
+                continue
+        if given.implementation:
+            arguments = ["--implementation"]
+            if not any(one.floats for one in findings_of(program)[1]):
                 continue
         failed += [] if run(program, arguments, given.checkouts) else [program.parent.name]
     written = documents()
