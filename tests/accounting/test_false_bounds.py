@@ -34,9 +34,11 @@ def test_sampling_with_replacement_states_no_pure_epsilon_from_below_that_no_mec
 
 def test_a_loss_that_the_second_distribution_hardly_has_composes_to_twice_itself():
     expected = pytest.approx(200 + math.log(0.5))
-    assert compose([(DiscreteLoss(np.array([100.0]), np.array([0.0])), 2)]).epsilon_bounds(0.5) == (expected, expected)
+    one = PrivacyLoss((DiscreteLoss(np.array([100.0]), np.array([0.0])),))
+    assert compose([(one, 2)]).epsilon_bounds(0.5) == (expected, expected)
+    assert compose([(one.directions[0], 2)]).epsilon(0.5) == math.inf  # in the other order it is infinite
     told = DiscreteLoss.of_laws({0: 1.0}, {0: 1e-40, 1: 1.0})
-    assert compose([(told, 2)]).epsilon(0.5) == pytest.approx(80 * math.log(10) + math.log(0.5))
+    assert compose([(PrivacyLoss((told,)), 2)]).epsilon(0.5) == pytest.approx(80 * math.log(10) + math.log(0.5))
 
 
 def test_an_infinite_loss_too_rare_for_a_float_never_becomes_a_delta_of_zero():

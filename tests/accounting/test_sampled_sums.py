@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.accounting import compose, subsample
+from ldp_audit.accounting import PrivacyLoss, compose, subsample
 from ldp_audit.losses.hulls import dominated_atoms, dominating_atoms
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse, TwoPoint
 
@@ -35,7 +35,7 @@ def test_finitely_many_losses_enclose_a_sum_closely(mechanism: Any, times: int) 
         assert below[0] <= truth[1] + rounding
         assert truth[0] <= above[1] + rounding
     for delta in (0.5, 1e-6):
-        ends = [compose([(one, 1)]).epsilon(delta) for one in (low, high)]
+        ends = [PrivacyLoss((one,)).epsilon(delta) for one in (low, high)]
         assert ends[1] - ends[0] <= 0.05 * (ends[1] - 0.9 * usual)
 
 

@@ -36,7 +36,7 @@ _HUGE = 1e200
 
 
 def renyi_divergence(loss: PrivacyLoss | PairLoss, alpha: float) -> Converted:
-    """The divergence of order alpha, nats: the larger of the directions', of a pair's loss that of both orders.
+    """The divergence of order alpha, nats: the larger of the directions'; of a pair's loss, D(P || Q) alone.
 
     Exact for finitely many losses, for Gaussian and Laplace noise, and for sums of these; for any other loss an upper
     bound (`PairLoss.divergence`): within 1e-4 of itself for subsampled noise, by rate or without replacement, else that
@@ -44,7 +44,7 @@ def renyi_divergence(loss: PrivacyLoss | PairLoss, alpha: float) -> Converted:
     alpha: >= 1; infinity gives the pure epsilon. Raises ValueError for anything else.
     """
     asked = order(alpha)
-    losses = directions_of(loss)
+    losses = (loss,) if isinstance(loss, PairLoss) else directions_of(loss)
     found = [pair.divergence(asked) for pair in losses]
     value = max(0.0, *(one for one, _ in found))
     if all(exact for _, exact in found):
