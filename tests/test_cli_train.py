@@ -109,7 +109,7 @@ def test_resume_goes_on_with_the_same_sweep_only(tmp_path: Path, capsys: Capture
 
 
 def test_a_killed_sweep_resumes_to_the_numbers_of_one_that_was_not(tmp_path: Path) -> None:
-    asked = ["train", TOY, "--sweep", "epsilon=0.5,1", "--set", "rounds=6", *QUICK]
+    asked = ["train", TOY, "--sweep", "epsilon=0.5,1", "--set", "rounds=4", *QUICK]
     slow = [*asked, "--set", "slow=0.1", "--out", str(tmp_path / "killed")]
     command = [sys.executable, "-m", "ldp_audit.cli", *slow]
     process = subprocess.Popen(command, cwd=Path(__file__).parents[1], stderr=subprocess.PIPE)

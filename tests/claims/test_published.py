@@ -17,7 +17,7 @@ from tests.claims.published.entry import DIGITS, Entry, contradiction, fails, pa
 MOST_UNDECIDED = 0.05
 """The share of all statements, neighbours included, that may stay open."""
 POINTS = 12
-EVERY = 3
+EVERY = 5
 """Without `--slow` one entry in so many is settled and held against numbers, a share of every theme; with it all."""
 BY_ID = {entry.id: entry for entry in ENTRIES}
 NOT_WRITTEN = (BadClaimError, TypeError, ValueError, NotImplementedError, AttributeError)

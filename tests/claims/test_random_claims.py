@@ -91,7 +91,7 @@ def test_random_relations(statement: Statement) -> None:
 
 
 @given(true_by_construction())
-@settings(max_examples=20)
+@settings(max_examples=8)
 def test_what_is_true_by_construction_is_never_refuted(statement: Statement) -> None:
     settled = check(statement)
     assert settled is not None

@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 RECORDED = """
 import importlib, json, pkgutil
 from ldp_audit.mechanisms.variable import EPSILON, Variable
@@ -28,6 +30,7 @@ print(json.dumps({"made": len(made), "several": {str(one): sorted(how) for one, 
 """
 
 
+@pytest.mark.slow
 def test_equal_symbols_of_papers_and_mechanisms_are_typeset_alike() -> None:
     done = subprocess.run([sys.executable, "-c", RECORDED], capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)

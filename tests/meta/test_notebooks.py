@@ -7,18 +7,22 @@ import re
 import runpy
 from pathlib import Path
 
+import pytest
+
 from tests.together import together
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+SHORTEST = ROOT / "docs" / "notebooks" / "audit-a-program.ipynb"
 SITE = runpy.run_path(str(ROOT / "docs" / "_site" / "notebooks.py"))
 GALLERY = runpy.run_path(str(ROOT / "docs" / "_site" / "gallery.py"))
 LARGEST = 300_000
 VARYING = re.compile(r"/(?:home|root|tmp|work)/|\b\d+(?:\.\d+)? (?:s|seconds)\b|\bin [\d.]+s\b")
 
 
-def test_notebooks_print_what_is_stored_in_them_and_a_stale_one_is_found(tmp_path: Path) -> None:
-    """One test, as one kernel runs all of them."""
+@pytest.mark.parametrize("paths", [[SHORTEST], pytest.param(NOTEBOOKS, marks=pytest.mark.slow)], ids=["one", "all"])
+def test_notebooks_print_what_is_stored_in_them_and_a_stale_one_is_found(paths: list[Path], tmp_path: Path) -> None:
+    """One kernel runs all of them."""
     cell = {"cell_type": "code", "execution_count": 1, "id": "a", "metadata": {}, "source": "print(2)"}
     cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "1\n"}]
     uses = {**cell, "id": "b", "source": "'report' in dir()", "outputs": []}  # the namespace is empty
@@ -26,9 +30,9 @@ def test_notebooks_print_what_is_stored_in_them_and_a_stale_one_is_found(tmp_pat
     stale = {"cells": [cell, uses], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
     (tmp_path / "stale.ipynb").write_text(json.dumps(stale), encoding="utf-8")
     assert SITE["printed"](stale) == ["['stdout']: 1\n"]
-    *executed, other = SITE["executed"]([*NOTEBOOKS, tmp_path / "stale.ipynb"])
+    *executed, other = SITE["executed"]([*paths, tmp_path / "stale.ipynb"])
     assert SITE["printed"](other) == ["['stdout']: 2\n", "['text/plain']: False"]
-    for path, notebook in zip(NOTEBOOKS, executed, strict=True):
+    for path, notebook in zip(paths, executed, strict=True):
         assert SITE["printed"](notebook) == SITE["printed"](json.loads(path.read_text(encoding="utf-8"))), path.name
 
 

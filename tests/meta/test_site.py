@@ -87,11 +87,11 @@ def test_a_broken_link_and_an_unknown_name_fail_the_build(tmp_path: Path) -> Non
     settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     settings = re.sub(r"^nav:\n(?:[ ].*\n)+", "", settings, flags=re.MULTILINE).replace("[.]", f"['{ROOT}']")
     (tmp_path / "mkdocs.yml").write_text(settings, encoding="utf-8")
-    page = tmp_path / "docs" / "index.md"
-    page.write_text("# A page\n\n[nowhere](nowhere.md)\n", encoding="utf-8")
-    assert "nowhere.md" in failure(tmp_path)
-    page.write_text("# A page\n\n::: ldp_audit.nonsense\n", encoding="utf-8")
-    assert "nonsense" in failure(tmp_path)
+    (tmp_path / "docs" / "index.md").write_text("# A page\n\n[nowhere](nowhere.md)\n", encoding="utf-8")
+    (tmp_path / "docs" / "other.md").write_text("# Another\n\n::: ldp_audit.nonsense\n", encoding="utf-8")
+    said = failure(tmp_path)
+    assert "nowhere.md" in said
+    assert "nonsense" in said
 
 
 def test_what_is_fetched_is_told_from_what_is_linked() -> None:

@@ -50,6 +50,7 @@ def test_every_pipeline_runs_on_a_gpu_without_mixing_devices(name: str, settings
     assert not any(isinstance(one, OnGpu) for one in leaves), "a state is on the CPU"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 @every
 def test_every_audit_runs_on_a_gpu_too(name: str) -> None:
