@@ -5,15 +5,18 @@ from __future__ import annotations
 import copy
 import json
 from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from ldp_audit.claims import papers
-from ldp_audit.claims.settling import SettledClaim
+from ldp_audit.claims.settling import SettledClaim, settle_claim
 from ldp_audit.reports import document
 from tests.covering import covering, numbered
-from tests.settled_papers import settled_paper
+
+SettledPaper = Callable[[str], Sequence[SettledClaim]]
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
@@ -24,7 +27,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without `--slow`: nothing of full size, and of every product of parameters a share that holds all pairs."""
+    """Without `--slow`: nothing of full size, and of every product of parameters a share that holds all pairs.
+
+    Tests of settled papers come first: of two processes, one settles them.
+    """
+    items.sort(key=lambda item: not (isinstance(item, pytest.Function) and "settled_paper" in item.fixturenames))
     if config.getoption("--slow"):
         return
     left_out = {item for item in items if "slow" in item.keywords}
@@ -41,12 +48,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
-def ldp_fl_settled() -> list[SettledClaim]:
-    return list(settled_paper("ldp-fl"))
+def settled_paper() -> SettledPaper:
+    """The claims of a shipped paper, by its key, settled once. A test that changes evidence must copy it."""
+    return cache(lambda key: tuple(map(settle_claim, papers.load(key).claims)))
 
 
 @pytest.fixture(scope="session")
-def _ldp_fl_document(ldp_fl_settled: list[SettledClaim]) -> dict:
+def ldp_fl_settled(settled_paper: SettledPaper) -> Sequence[SettledClaim]:
+    return settled_paper("ldp-fl")
+
+
+@pytest.fixture(scope="session")
+def _ldp_fl_document(ldp_fl_settled: Sequence[SettledClaim]) -> dict:
     paper = papers.load("ldp-fl")
     assert paper.figures is not None
     return json.loads(

@@ -9,7 +9,7 @@ from ldp_audit.claims.claim import Claim, Condition, Correction, Reading
 from ldp_audit.claims.settling import SettledClaim, says_nothing, settle_claim
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import Variable
-from tests.settled_papers import settled_paper
+from tests.conftest import SettledPaper
 from tests.together import together
 
 AGAINST = (Verdict.REFUTED, Verdict.CONDITIONAL, Verdict.VACUOUS)
@@ -31,7 +31,7 @@ def unlooked(settled: SettledClaim) -> bool:
 
 
 @pytest.fixture(scope="module")
-def settled() -> list[SettledClaim]:
+def settled(settled_paper: SettledPaper) -> list[SettledClaim]:
     return [one for key in papers.PAPERS for one in settled_paper(key)]
 
 

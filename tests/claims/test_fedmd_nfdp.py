@@ -37,14 +37,14 @@ from ldp_audit.claims.settling import SettledClaim, settle
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.subsample_release import SubsampleRelease
 from ldp_audit.mechanisms.variable import Variable, oo
-from tests.settled_papers import settled_paper
+from tests.conftest import SettledPaper
 from tests.together import together
 
 PAPER = load("fedmd-nfdp")
 
 
 @pytest.fixture(scope="module")
-def by_id() -> dict[str, SettledClaim]:
+def by_id(settled_paper: SettledPaper) -> dict[str, SettledClaim]:
     return {one.claim.id: one for one in settled_paper(PAPER.key)}
 
 

@@ -14,14 +14,14 @@ from ldp_audit.claims.papers.fedsel import symbols as letters
 from ldp_audit.claims.recheck import part as recheck_part
 from ldp_audit.claims.settling import SettledClaim, settle
 from ldp_audit.claims.verdict import Verdict
-from tests.settled_papers import settled_paper
+from tests.conftest import SettledPaper
 from tests.together import together
 
 PAPER = load("fedsel")
 
 
 @pytest.fixture(scope="module")
-def by_id() -> dict[str, SettledClaim]:
+def by_id(settled_paper: SettledPaper) -> dict[str, SettledClaim]:
     return {one.claim.id: one for one in settled_paper(PAPER.key)}
 
 

@@ -11,23 +11,23 @@ from ldp_audit.cli import report_sections
 from ldp_audit.reports import document
 from ldp_audit.reports.sections import whole
 from ldp_audit.reports.sections.summary import PROTOCOLS
+from tests.conftest import SettledPaper
 from tests.reports.picture import PICTURE, words_in, words_of
-from tests.settled_papers import settled_paper
 
 AGAIN = "docs/report.png is not of this report: make report, then python -m tests.reports.picture report"
 
 
-def _first_page(**sections: Any) -> str:
-    pairs = [(papers.load(key), list(settled_paper(key))) for key in papers.PAPERS]
+def _first_page(settled_paper: SettledPaper, **sections: Any) -> str:
+    pairs = [(papers.load(key), settled_paper(key)) for key in papers.PAPERS]
     empty: dict[str, Any] = {name: [] for name in ("mechanisms", "implementation", "audits", "accounting", "training")}
     return whole.rendered({**document.build(pairs, []), **empty, **sections})["index.html"]
 
 
-def test_the_picture_shows_the_verdicts_of_the_report() -> None:
-    assert words_in(PICTURE)[0] == words_of(_first_page())[0], AGAIN
+def test_the_picture_shows_the_verdicts_of_the_report(settled_paper: SettledPaper) -> None:
+    assert words_in(PICTURE)[0] == words_of(_first_page(settled_paper))[0], AGAIN
 
 
 @pytest.mark.slow
-def test_the_picture_shows_the_epsilons_of_the_report() -> None:
-    costs = words_of(_first_page(accounting=[report_sections.accounted(name) for name in PROTOCOLS]))[1]
+def test_the_picture_shows_the_epsilons_of_the_report(settled_paper: SettledPaper) -> None:
+    costs = words_of(_first_page(settled_paper, accounting=list(map(report_sections.accounted, PROTOCOLS))))[1]
     assert words_in(PICTURE)[1].startswith(costs), AGAIN
