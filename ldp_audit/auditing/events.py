@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -76,10 +77,10 @@ class Event:
         return " or ".join(parts) or "never"
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: an end without end is null, infinity itself the text "inf"."""
+        """For JSON: an end without end is null."""
         return {
             "words": self.describe(),
-            "intervals": [[_end(low, -math.inf), _end(high, math.inf)] for low, high in self.intervals],
+            "intervals": [[_end(low), _end(high)] for low, high in self.intervals],
             "labels": list(self.labels),
             "score": None if self.score is None else self.score.to_dict(),
             **({} if self.structure is None else {"structure": self.structure.to_dict()}),
@@ -98,8 +99,6 @@ class Event:
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"event must be one that an audit wrote, got {data!r:.200}") from error
         edges = [edge for interval in intervals for edge in interval]
-        if edges[-2:] == [math.inf, math.inf]:  # infinity itself
-            edges.pop()
         if any(not low < high for low, high in pairwise(edges)):
             raise ValueError(f"event's intervals must ascend and lie apart, got {data['intervals']!r:.200}")
         if not all(label is None or isinstance(label, str | bool | int) for label in labels):
@@ -112,15 +111,15 @@ def _among(label: Any, wanted: set[Label]) -> bool:
     return label is not NOT_A_LABEL and label in wanted
 
 
-def _end(edge: float, open_end: float) -> float | str | None:
-    return None if edge == open_end else edge if math.isfinite(edge) else str(edge)
+def _end(edge: float) -> float | None:
+    return edge if math.isfinite(edge) else None
 
 
 def _interval_words(name: str, low: float, high: float) -> str:
     """An end that lies next to a rounder number excludes, or includes, that number."""
     if low == -math.inf and high == math.inf:
         return f"any number {name}"
-    if high == math.nextafter(low, math.inf):
+    if high == math.nextafter(low, math.inf) and high < math.inf:
         return f"{name} = {low:.12g}"
     below, above = _rounder(low), _rounder(high)
     lower = f"{low:.12g} <= " if below is None else f"{below:.12g} < "
@@ -182,8 +181,12 @@ class Cells:
 
 
 def learned(numbers: np.ndarray | None, labels: np.ndarray | None) -> Cells:
-    """The cells for a pooled sample. A value that repeats is a cell of its own; the others are cut at quantiles."""
+    """The cells for a pooled sample. A value that repeats is a cell of its own; the others are cut at quantiles.
+
+    Infinity shares its cell with the largest float.
+    """
     known = np.zeros(0) if numbers is None else numbers[~np.isnan(numbers)]
+    known = np.minimum(known, sys.float_info.max)  # an interval without end has infinity in it: no edge lies there
     values, times = np.unique(known, return_counts=True)
     often = times >= _often(times) if len(values) > _BINS else np.ones(len(values), dtype=bool)
     if np.count_nonzero(often) > _MOST_ATOMS:

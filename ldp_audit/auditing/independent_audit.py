@@ -13,6 +13,7 @@ cuts c_j maximise sum L_j - z (sum V_j)**(1/2); a coordinate that would take mor
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -341,7 +342,7 @@ def _event(place: int, cuts: Cuts, level: float, drawn: tuple[np.ndarray, np.nda
 
 def _midway(low: float, high: float) -> float:
     middle = float(low / 2 + high / 2)
-    return middle if low < middle < high else float(high)
+    return middle if low < middle < high else min(float(high), sys.float_info.max)  # see events.learned
 
 
 def _contributes(seen: Counts) -> bool:

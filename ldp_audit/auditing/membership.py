@@ -57,7 +57,7 @@ from ldp_audit.auditing.bounds import Counts, Region, check_claim, check_confide
 from ldp_audit.auditing.choice import Choice, Sample, choose
 from ldp_audit.auditing.event_search import coverage_floor
 from ldp_audit.auditing.events import Event
-from ldp_audit.auditing.outputs import Outputs
+from ldp_audit.auditing.outputs import WIDE, Outputs, rounds
 from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.result import CONSISTENT, INCONCLUSIVE, VIOLATED, AuditResult, Witness, judged, plain
 from ldp_audit.mechanisms.inputs import array_of
@@ -186,6 +186,8 @@ def _read(name: str, values: ArrayLike) -> np.ndarray:
         raise ValueError(
             f"{name} must be numbers that float64 holds, got whole numbers beyond 2**53 that it would round"
         )
+    if rounds(array, found):
+        raise ValueError(f"{name} must be numbers that float64 holds, got {WIDE} ({array.dtype})")
     if np.isnan(found).any():
         raise ValueError(f"{name} must not have NaN, got NaN first at place {int(np.argmax(np.isnan(found)))}")
     return found

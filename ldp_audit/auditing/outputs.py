@@ -167,6 +167,8 @@ def _numeric(array: np.ndarray, given: Any) -> Outputs:
     numbers = array.astype(np.float64)  # a copy: a program may fill the same array again in its next call
     if not isinstance(given, np.ndarray) or given.dtype.kind in "iu":
         _refuse_rounding(numbers, given)
+    if rounds(array, numbers):
+        raise ValueError(f"it returned {WIDE} ({array.dtype}); accepted: numbers that float64 holds, or rows of two")
     if array.ndim == 2 and array.shape[1] == 1:
         numbers = numbers[:, 0]
     elif array.ndim not in (1, 2) or 0 in array.shape[1:]:
@@ -175,6 +177,15 @@ def _numeric(array: np.ndarray, given: Any) -> Outputs:
         first = int(np.argwhere(np.isnan(numbers))[0, 0])
         raise ValueError(f"it returned NaN, first as output {first} of {len(numbers)}")
     return Outputs(numbers)
+
+
+WIDE = "numbers of more digits than float64 has"
+
+
+def rounds(array: np.ndarray, numbers: np.ndarray) -> bool:
+    """Whether `numbers`, the array in float64, have lost digits of numbers that are wider than float64."""
+    wide = array.dtype.kind == "f" and array.dtype.itemsize > numbers.dtype.itemsize
+    return wide and bool(np.any((numbers != array) & ~np.isnan(array)))
 
 
 def _refuse_rounding(numbers: np.ndarray, given: Any) -> None:
@@ -226,6 +237,8 @@ def _number(value: Any, place: int) -> float:
         raise _rounded(value)
     if math.isnan(number):
         raise ValueError(f"it returned NaN, first as output {place}")
+    if isinstance(value, np.longdouble) and value != number:
+        raise ValueError(f"it returned {WIDE} ({value!r}); accepted: numbers that float64 holds, or rows of two")
     return number
 
 

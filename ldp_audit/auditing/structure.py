@@ -116,11 +116,13 @@ def learned_structure(outputs: Sequence[Any], *, comparable: bool = True) -> Str
 
 
 def _plain(value: Any) -> Any:
-    """numpy's scalars and arrays, dataclasses and mappings as Python's numbers, lists and dictionaries."""
+    """Scalars and arrays of numpy, complex numbers, dataclasses, mappings as plain numbers, lists and dictionaries."""
     if type(value) in _PLAIN:
         return value
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        value = value.tolist()
+    if isinstance(value, complex):
+        return [value.real, value.imag]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
     return dict(value) if isinstance(value, Mapping) else value
@@ -240,11 +242,12 @@ def _of_any_form(values: Sequence[Any], name: str, aside: list[str]) -> Node:
     texts = [value if isinstance(value, str) else _label(value) for value in values]
     for decode in _DECODERS:
         decoded = [_DECODERS[decode](text) for text in texts]
-        if all(one is not None for one in decoded):
-            spelled = [_spelling(decode, text, one) for text, one in zip(texts, decoded, strict=True)]
-            spellings = _common(spelled) if len(set(spelled)) > 1 else []
-            part = _learned(decoded, f"{name} as {decode}", aside)
-            return {"kind": "decoded", "by": decode, "spellings": spellings, "part": part}
+        if None in decoded or decoded == [[text] for text in texts]:
+            continue
+        spelled = [_spelling(decode, text, one) for text, one in zip(texts, decoded, strict=True)]
+        spellings = _common(spelled) if len(set(spelled)) > 1 else []
+        part = _learned(decoded, f"{name} as {decode}", aside)
+        return {"kind": "decoded", "by": decode, "spellings": spellings, "part": part}
     return left("different in every output")
 
 

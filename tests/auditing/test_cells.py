@@ -33,6 +33,16 @@ def test_every_number_lies_in_one_cell_and_rare_ends_are_resolved() -> None:
     assert np.count_nonzero(sample < cells.edges[1]) <= 2
 
 
+def test_what_the_search_counts_in_a_cell_is_what_its_event_holds() -> None:
+    """Infinity's cell ends where others begin: an interval without end has it too."""
+    sample = np.array([-math.inf, 0.0, 1.0, 1.0, 2.5, math.inf, math.inf])
+    cells = learned(sample, None)
+    counts = cells.counts(sample, None)
+    every = np.eye(cells.numbers, dtype=bool)
+    assert [cells.event(one, counts > 0, None).count(read(sample, 7)) for one in every] == counts.tolist()
+    assert sorted(counts[counts > 0].tolist()) == [1, 1, 1, 2, 2]
+
+
 def test_labels_are_cells_after_the_numbers_and_unseen_ones_are_in_none() -> None:
     outputs = read(["a", "b", "a", 1.0, None], 5)
     cells = learned(outputs.numbers, outputs.labels)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from ldp_audit.auditing import audit_scores
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs, canonical, concatenated, read
 from tests.together import together
 
@@ -73,6 +74,17 @@ def test_whole_numbers_that_a_float_would_round_are_refused(raw: object) -> None
     """2**53 and 2**53 + 1 would be one output, so that a program which tells its input by them would go unseen."""
     with pytest.raises(ValueError, match=r"a whole number that float64 would round; accepted: a row of two numbers"):
         read(raw, 2)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="long double is double here")
+def test_numbers_of_more_digits_than_float64_has_are_refused() -> None:
+    fine = np.longdouble(1) + np.longdouble(2) ** -60
+    for raw in (np.array([fine, 0]), [fine, np.longdouble(0)], [fine, None], [[fine, 1], [0, 1]]):
+        with pytest.raises(ValueError, match="it returned numbers of more digits than float64 has"):
+            read(raw, 2)
+    with pytest.raises(ValueError, match="members must be numbers that float64 holds"):
+        audit_scores(np.array([fine, 0]), [1.0, 0.0], claimed_epsilon=1.0)
+    assert read(np.array([1.5, 0], dtype=np.longdouble), 2).known_numbers.tolist() == [1.5, 0]
 
 
 def test_whole_numbers_up_to_where_floats_hold_them_are_read() -> None:

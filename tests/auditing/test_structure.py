@@ -164,6 +164,24 @@ def test_coordinates_of_each_kind() -> None:
     assert Structure.from_dict(json.loads(json.dumps(structure.to_dict()))) == structure
 
 
+def test_complex_numbers_are_two_coordinates() -> None:
+    rng = np.random.default_rng(0)
+    drawn = rng.normal(size=300) + 1j * rng.normal(size=300)
+    for outputs in (list(drawn), drawn.tolist()):
+        structure = learned_structure(outputs)
+        assert structure is not None
+        assert structure.names == ("y[0]", "y[1]")
+        assert structure.of([2 - 3j]).tolist() == [[2, -3]]
+
+
+def test_a_character_that_one_output_has_is_set_aside() -> None:
+    """A single character is not taken apart again."""
+    texts = [f"{chr(0x4E00 + k)}{chr(0x5E00 + k) if k % 2 else ''}" for k in range(40)]
+    structure = learned_structure([*texts, "\u4e00\u5e00\u6e00"])
+    assert structure is not None
+    assert "y as characters[2] (different in every output)" in structure.aside
+
+
 def test_what_cannot_be_taken_apart_is_refused() -> None:
     with pytest.raises(ValueError, match="which cannot be compared"):
         audit(lambda x, n, rng: [object() for _ in range(n)], (0, 1), 1.0, samples=100)
