@@ -33,7 +33,7 @@ from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.program import CONFIRM, CONFIRMED_AGAIN, Program, Sampler
 from ldp_audit.auditing.record import DAMAGE, KeyedCounts, Record, State, arguments_of, counted, record_in
 from ldp_audit.auditing.result import AuditResult, Witness, judged, plain
-from ldp_audit.auditing.test import Test, Unkept, count_all, if_independent, reporter
+from ldp_audit.auditing.test import Test, Unkept, call_size, count_all, if_independent, reporter
 from ldp_audit.auditing.workers import Counting
 from ldp_audit.numerics import whole
 from ldp_audit.workers import ThisProcess, pool_of
@@ -138,7 +138,8 @@ def confirm(
         program.rows = 1
     else:
         program.learn_dimension(again.inputs[0], (again.stage, 0))
-    test = Test((again.event,), again.inputs, (0, 1), again.samples, program.rows, again.stage)
+    rows = call_size(again.samples, program.rows)
+    test = Test((again.event,), again.inputs, (0, 1), again.samples, rows, again.stage)
     state: State | Unkept = Unkept()
     if resume is not None:
         fields = ("calls_for_one", "claimed_epsilon", "claimed_delta", "confidence", "samples")

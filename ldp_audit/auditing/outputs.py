@@ -237,7 +237,7 @@ def _number(value: Any, place: int) -> float:
         raise _rounded(value)
     if math.isnan(number):
         raise ValueError(f"it returned NaN, first as output {place}")
-    if isinstance(value, np.longdouble) and value != number:
+    if isinstance(value, np.floating) and value != number:
         raise ValueError(f"it returned {WIDE} ({value!r}); accepted: numbers that float64 holds, or rows of two")
     return number
 

@@ -10,12 +10,13 @@ few of its bits, gives outputs that it gave before on the one input and not on t
 bits are beyond these few calls.
 
 Noise that outputs of one call share (one draw for a whole call, or a draw used again within it) makes the counts of an
-event vary from call to call more than those of independent outputs do. So before a program is accused, its event is
-counted in 32 calls of 64 outputs on either input (`if_independent`). Independent outputs give binomial counts of one
-probability p, whose dispersion, the sum of (c - n p)**2/(n p (1 - p)), is about chi-squared with 31 degrees of freedom
-(Fisher 1925, section 19). What a program remembers from call to call is not seen so: where its first call does not give
-again what it gave, or its pickle has changed, the event is counted in 16 copies of the program from before that call
-(`Fresh`), whose counts are compared in the same way with each other, and all together with the test's.
+event vary from call to call more than those of independent outputs do. So a test has at least 32 calls of each input,
+and before a program is accused, its event is counted in 32 further calls of that size (`if_independent`). Independent
+outputs give binomial counts of one probability p, whose dispersion, the sum of (c - n p)**2/(n p (1 - p)), is about
+chi-squared with 31 degrees of freedom (Fisher 1925, section 19). What a program remembers from call to call is not
+seen so: where its first call does not give again what it gave, or its pickle has changed, the event is counted in 16
+copies of the program from before that call (`Fresh`), whose counts are compared in the same way with each other, and
+all together with the test's.
 """
 
 from __future__ import annotations
@@ -56,8 +57,13 @@ FALSE_ALARM = 1e-6
 """Of calling outputs dependent that are independent, about."""
 _DRIFT = 1e-9
 """And of calling a search unlike its test: the event is the best of some thousands, of many pairs of inputs."""
-_CALLS, _SIZE = 32, 64
-"""Calls of each input, and outputs of a call, that look for dependence."""
+_CALLS = 32
+"""Calls of each input that look for dependence, and the fewest of a test."""
+
+
+def call_size(trials: int, most: int) -> int:
+    """Outputs a call of a test of so many outputs of each input.   most: what a call may hold."""
+    return max(1, min(most, -(-trials // _CALLS)))
 
 
 @dataclass(frozen=True)
@@ -413,9 +419,10 @@ def dependence_of_outputs(
     """
     said, drawn = None, 0
     if not witness.calls_for_one:  # whose outputs are each a call of its own
-        counts = _counts(program, witness, stage)
-        drawn = counts.size * _SIZE
-        said = _dispersed(counts, _SIZE, witness, "outputs of one call depend on each other", "calls")
+        size = call_size(witness.counts.trials, program.rows)
+        counts = _counts(program, witness, stage, size)
+        drawn = counts.size * size
+        said = _dispersed(counts, size, witness, "outputs of one call depend on each other", "calls")
     pure = not called and program.repeats_its_first_call() and not fresh.differs(program.sampler)
     if said is not None or pure:
         return said, None, drawn
@@ -426,10 +433,10 @@ def dependence_of_outputs(
     return _remembered(counts, witness), None, drawn + counts.size * COPIED
 
 
-def _counts(program: Program, witness: Witness, stage: int) -> np.ndarray:
-    """The event's count in each call, shape (inputs, calls)."""
+def _counts(program: Program, witness: Witness, stage: int, size: int) -> np.ndarray:
+    """The event's count in each call of so many outputs, shape (inputs, calls)."""
     calls = [
-        [witness.event.count(program.outputs(x, _SIZE, (DEPENDENCE, stage, place, call))) for call in range(_CALLS)]
+        [witness.event.count(program.outputs(x, size, (DEPENDENCE, stage, place, call))) for call in range(_CALLS)]
         for place, x in enumerate(witness.inputs)
     ]
     return np.array(calls)

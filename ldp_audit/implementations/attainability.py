@@ -31,7 +31,7 @@ from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.result import Witness
 from ldp_audit.auditing.scores import Score
 from ldp_audit.auditing.scores.floating_point import UnitInLastPlace
-from ldp_audit.auditing.test import Test, count_all, dependence_of_outputs
+from ldp_audit.auditing.test import Test, call_size, count_all, dependence_of_outputs
 from ldp_audit.implementations.evaluation import SamplerMap, random_words
 from ldp_audit.implementations.grid import Grid
 from ldp_audit.implementations.implementation_result import JointCounts, LowerBounds, PairChannel
@@ -103,7 +103,7 @@ def _pair(
     choice = _choice(program, inputs, places, samples, trials, error)
     events = choice.events
     pair = inputs[places[0]], inputs[places[1]]
-    tally = count_all(Test(events, pair, places, trials, program.rows), program)
+    tally = count_all(Test(events, pair, places, trials, call_size(trials, program.rows)), program)
     swapped = [one.swapped for one in (choice, *choice.alternatives)]
     found = []
     for event, counts, turned in zip(events, tally, swapped, strict=True):
