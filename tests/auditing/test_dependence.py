@@ -157,7 +157,7 @@ def test_a_permanent_answer_is_no_leak_where_calls_for_one_output_repeat_it() ->
 
 @pytest.fixture
 def truthful(monkeypatch: pytest.MonkeyPatch) -> OfTwoSources:
-    """Answers both values truthfully; its 16 copies toss coins, in another process: all as it once in 0.6**-32 = 1e7."""
+    """Answers both values truthfully; its 16 copies, in another process, toss coins: all so once in 0.6**-32 = 1e7."""
     monkeypatch.setattr(random.SystemRandom, "random", lambda _: 0.0)
     return OfTwoSources()
 

@@ -61,7 +61,7 @@ def test_it_is_an_upper_bound_of_every_split_s(epsilon0: float, n: int) -> None:
         assert found <= epsilon0
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(st.floats(0.01, 6), st.integers(2, 40), st.integers(2, 3000), st.data())
 def test_no_mixture_of_neighbourhoods_exceeds_the_sum_s_bound(
     epsilon0: float, n: int, times: int, data: st.DataObject
