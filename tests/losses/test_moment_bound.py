@@ -91,9 +91,9 @@ def test_what_orders_add_keeps_its_digits() -> None:
 
 def test_of_very_many_counts_it_is_far_below_the_dominating_loss() -> None:
     law = WorstNeighbourhood(4.0, 50)
-    dominating = composed([(law.known_bounds()[1], 20_000)])
-    bound = with_moment_bound(dominating, [(law, 20_000)])
-    typical = composed([(law.placing, 20_000)])
+    dominating = composed([(law.known_bounds()[1], 5_000)])
+    bound = with_moment_bound(dominating, [(law, 5_000)])
+    typical = composed([(law.placing, 5_000)])
     level = bound.epsilon_near(math.log(1e-5))  # type: ignore[attr-defined]
     assert bound.log_delta_bounds(level)[1] < -5
     assert dominating.log_delta_bounds(level)[0] > -1e-3
