@@ -255,7 +255,15 @@ def test_an_object_with_a_profile_is_enough():
     assert loss.epsilon(0.1) == pytest.approx(privacy_loss(Laplace(0.5)).epsilon(0.1), rel=1e-12)
 
 
-@pytest.mark.parametrize("mechanism", [Quadratic(), Laplace(1.0).implemented(), Gaussian(2.0).implemented()], ids=repr)
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Quadratic(),
+        Laplace(1.0).implemented(),
+        pytest.param(Gaussian(2.0).implemented(), marks=pytest.mark.slow),
+    ],
+    ids=repr,
+)
 def test_a_profile_lies_between_the_two_losses_that_enclose_it(mechanism):
     """Would catch a chord from below or a tangent from above, also at negative epsilons and for the reversed loss."""
     (law,) = privacy_loss(mechanism).directions

@@ -78,7 +78,7 @@ def test_the_words_are_the_masses_of_the_cells_rounded_up(sigma: float, sensitiv
 
 @together(
     ("sigma", "sensitivity", "excess"),
-    [(1.0, 1.0, 1e-13), (0.3, 2**0.5, 1e-13), (40.0, 1.0, 1e-13), (1.3, 2**0.5, 1e-13), (1.0, 1e-3, 3e-9)],
+    [(0.3, 2**0.5, 1e-13), (40.0, 1.0, 1e-13), (1.0, 1e-3, 3e-9)],
 )
 def test_the_profile_is_hardly_above_the_ideal_one(sigma: float, sensitivity: float, excess: float) -> None:
     ideal = Gaussian(sigma, sensitivity)
