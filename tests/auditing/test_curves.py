@@ -118,7 +118,7 @@ def is_over(truth: object, curves: Curves) -> bool:
 @pytest.mark.parametrize("name", TRUTHS)
 @pytest.mark.parametrize("trials", [100, 10_000])
 def test_all_bounds_hold_at_once_as_often_as_stated(name: str, trials: int) -> None:
-    """Exact binomial test, false alarm 1e-6; a true error of 0.34 fails it 9 times in 10."""
+    """Exact binomial test, false alarm 1e-6; a true error of 0.4 fails it 9 times in 10."""
     rng, error, runs = np.random.default_rng([trials, len(name)]), 0.2, 200
     over = sum(is_over(TRUTHS[name], drawn(TRUTHS[name], trials, error, rng)) for _ in range(runs))
     assert_at_most(over, runs, error)
