@@ -262,7 +262,9 @@ def test_ctrl_c_ends_a_report_and_writes_nothing(tmp_path: Path) -> None:
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (130, "ldp-audit report: interrupted; no file is left half written\n")
+    assert said == "ldp-audit report: interrupted; no file is left half written\n"
+    # Python ends by the signal itself where that came within exec() of a text, as of a dataclass; a shell says 130 too
+    assert process.returncode in (130, -signal.SIGINT)
     assert not [file for file in tmp_path.rglob("*") if file.is_file()]
 
 
