@@ -18,7 +18,7 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
@@ -132,6 +132,8 @@ class Search:
     """At each visited value ln of the upper bound of delta at the budget's epsilon; if delta is 0, the supremum."""
     epsilons: dict[float, float] = field(default_factory=dict)
     """Epsilon at the budget's delta, at the values where it was needed."""
+    _heights: dict[float, float] = field(default_factory=dict)
+    """Of the values in `spending`, in their order, as far as they were needed."""
 
     def __post_init__(self) -> None:
         if not 1e-13 <= as_float(self.tolerance) < 1:
@@ -209,8 +211,9 @@ class Search:
 
     def _steps(self, safe: float, unsafe: float | None = None) -> Steps:
         """The bracket and the heights of the visited values."""
-        heights = {value: self._height(value) for value in self.spending}
-        return Steps(heights, safe, unsafe, self.tolerance, self.whole)
+        for value in islice(self.spending, len(self._heights), None):
+            self._heights[value] = self._height(value)
+        return Steps(dict(self._heights), safe, unsafe, self.tolerance, self.whole)
 
     def _found(
         self, safe: float, unsafe: float, near: float | None, meets: Callable[[float], bool]

@@ -48,7 +48,7 @@ _FEWEST = 8
 """Numbers that only grow are a counter or a clock if there are so many: random ones do once in 8! = 40,320 looks."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
-_PLAIN = (int, float, bool, str, bytes, list, tuple, dict, set, type(None))
+_PLAIN = frozenset({int, float, bool, str, bytes, list, tuple, dict, set, type(None)})
 _MISSING = object()
 Node = dict[str, Any]
 """A part of a structure as JSON: its kind, and what that needs."""
@@ -337,10 +337,10 @@ def _names(node: Node, name: str) -> Iterator[str]:
 
 def _columns(node: Node, values: list[Any]) -> list[np.ndarray]:
     """The coordinates of these values, shape (n,) each; zeros where one is missing, or of another kind."""
-    kind, values = node["kind"], [_plain(value) for value in values]
+    kind = node["kind"]
+    values = values if _PLAIN.issuperset(map(type, values)) else [_plain(value) for value in values]
     if kind == "leaf":
-        numbers = [float(value) if _is_number(value) else 0.0 for value in values] if node["numbers"] else []
-        return [np.array(numbers)] * node["numbers"] + _indicators(node["values"], values)
+        return [_numbers(values)] * node["numbers"] + _indicators(node["values"], values)
     if kind == "keys":
         known = [_by_label(value) if isinstance(value, Mapping) else {} for value in values]
         parts = ((part, [one.get(key, _MISSING) for one in known]) for key, part in node["parts"].items())
@@ -375,6 +375,14 @@ def _columns(node: Node, values: list[Any]) -> list[np.ndarray]:
         forms = [_form(value, ordered=node["ordered"]) for value in values]
         return [*sizes, *_indicators(node["forms"], forms), *_columns(node["part"], values)]
     return []
+
+
+def _numbers(values: list[Any]) -> np.ndarray:
+    """The values, 0 where one is no number, float64; of one type, as most are, without a look at each."""
+    types = {*map(type, values)}
+    if types == {float} or (types == {int} and min(values) > -(2**53) and max(values) < 2**53):
+        return np.array(values, dtype=np.float64)
+    return np.array([float(value) if _is_number(value) else 0.0 for value in values])
 
 
 def _indicators(labels: Sequence[str], values: list[Any]) -> list[np.ndarray]:

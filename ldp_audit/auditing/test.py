@@ -10,7 +10,7 @@ few of its bits, gives outputs that it gave before on the one input and not on t
 bits are beyond these few calls.
 
 Noise that outputs of one call share (one draw for a whole call, or a draw used again within it) makes the counts of an
-event vary from call to call more than those of independent outputs do. So a test has at least 32 calls of each input,
+event vary from call to call more than those of independent outputs do. So a test has some 128 calls of each input or more,
 and before a program is accused, its event is counted in 32 further calls of that size (`if_independent`). Independent
 outputs give binomial counts of one probability p, whose dispersion, the sum of (c - n p)**2/(n p (1 - p)), is about
 chi-squared with 31 degrees of freedom (Fisher 1925, section 19). What a program remembers from call to call is not
@@ -57,13 +57,13 @@ FALSE_ALARM = 1e-6
 """Of calling outputs dependent that are independent, about."""
 _DRIFT = 1e-9
 """And of calling a search unlike its test: the event is the best of some thousands, of many pairs of inputs."""
-_CALLS = 32
-"""Calls of each input that look for dependence, and the fewest of a test."""
+_CALLS, _TEST_CALLS = 32, 128
+"""Calls of each input that look for dependence, and about the fewest of a test."""
 
 
 def call_size(trials: int, most: int) -> int:
     """Outputs a call of a test of so many outputs of each input.   most: what a call may hold."""
-    return max(1, min(most, -(-trials // _CALLS)))
+    return max(1, min(most, -(-trials // _TEST_CALLS)))
 
 
 @dataclass(frozen=True)

@@ -215,6 +215,8 @@ def _integral(start: float, length: float) -> float:
     """The integral of 1 - u R(u) over [start, start + length], a short range, by Gauss-Legendre quadrature."""
     u = start + length * (_NODES + 1) / 2
     near = 1 - u * math.sqrt(math.pi / 2) * erfcx(u / math.sqrt(2))
+    if start + length < 3:
+        return float(near @ _WEIGHTS) * length / 2
     tail = np.maximum(u, 3.0)
     fraction = tail.copy()  # 1/R(u) = u + 1/(u + 2/(u + 3/...)), of which u R(u) = 1 - R(u) (1/(u + ...))
     for order in range(120, 1, -1):

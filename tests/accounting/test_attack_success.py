@@ -47,7 +47,7 @@ def test_gaussian_noise_at_any_false_alarm_rate(mu: float, alpha: float) -> None
     assert found.upper - found.lower <= 5e-12 * exact + 1e-322
 
 
-@together(("alpha", "mu"), itertools.product([1e-300, 1e-30, 1e-12, 1e-3, 0.5, 0.99], [1e-9, 0.1, 1.0, 8.0]))
+@together(("alpha", "mu"), itertools.product([1e-300, 1e-12, 0.5, 0.99], [1e-9, 0.1, 1.0, 8.0]))
 def test_the_profile_alone_tells_as_much_as_the_closed_form(mu: float, alpha: float) -> None:
     exact = gaussian_rate(mu, alpha)
     low, high = bounds_of_profile(GaussianLoss(mu), alpha)

@@ -289,7 +289,7 @@ def test_a_loss_of_1e200_nats_beside_noise_has_an_upper_bound_all_the_same() -> 
 
 
 def test_an_epsilon_beyond_every_grid_has_a_delta_of_next_to_nothing() -> None:
-    low, high = compose([(Laplace(1.0), 1), (Gaussian(sigma=1e6), 1)]).delta_bounds(1e300)
+    low, high = compose([(Laplace(1.0), 1), (Gaussian(sigma=1e6), 1)], width=1.0).delta_bounds(1e300)
     assert 0 <= low <= high <= 1e-300
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.optimize import linprog
-from scipy.stats import binom, laplace, norm
+from scipy.stats import binom
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose
 from ldp_audit.accounting.subsample import subsample
@@ -84,19 +84,29 @@ def test_the_bounds_enclose_the_most_that_any_mechanism_gives_away(seed: int) ->
             assert most_of_any_mechanism(law, k, gain) <= high + 1e-9
 
 
+def normal(x: float) -> float:
+    """The standard normal density; scipy's takes a hundred times as long for one number."""
+    return math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+
+
+def two_sided(x: float) -> float:
+    """Laplace's density at scale 1."""
+    return math.exp(-abs(x)) / 2
+
+
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("noise", [GaussianLoss(0.4), GaussianLoss(2.5), LaplaceLoss(0.3), LaplaceLoss(2.0)])
 @pytest.mark.parametrize(("n", "k"), [(3, 3), (50, 4)])
 def test_noise_on_the_number_of_copies_gives_away_no_more(noise: GaussianLoss | LaplaceLoss, n: int, k: int) -> None:
     """Both orders of the pair, by quadrature. Would catch a multiplicity that is left out or rounded down."""
-    weights = binom.pmf(np.arange(k + 1), k, 1 / n)
-    density, step = (norm.pdf, noise.mu) if isinstance(noise, GaussianLoss) else (laplace.pdf, noise.epsilon)
+    weights = binom.pmf(np.arange(k + 1), k, 1 / n).tolist()
+    density, step = (normal, noise.mu) if isinstance(noise, GaussianLoss) else (two_sided, noise.epsilon)
     directions = subsample(PrivacyLoss((noise,)), kind="with", n=n, k=k).directions
     for level in (-0.3, 0.0, 0.6):
 
         def gains(x: float, t: float = math.exp(level)) -> tuple[float, float]:
-            with_record = sum(w * float(density(x - j * step)) for j, w in enumerate(weights))
-            return max(0.0, with_record - t * float(density(x))), max(0.0, float(density(x)) - t * with_record)
+            with_record = sum(w * density(x - j * step) for j, w in enumerate(weights))
+            return max(0.0, with_record - t * density(x)), max(0.0, density(x) - t * with_record)
 
         points = sorted({j * step for j in range(k + 1)} | {-12.0, 12.0 + k * step})
         for i, law in enumerate(directions):

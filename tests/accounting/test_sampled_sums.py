@@ -17,7 +17,7 @@ from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse, TwoPoint
     [
         (RandomizedResponse(0.1, k=3), 1000),
         (RandomizedResponse(1.0, k=3), 10**5),
-        (TwoPoint(1.0), 10**6),
+        pytest.param(TwoPoint(1.0), 10**6, marks=pytest.mark.slow),
         pytest.param(TwoPoint(0.01), 10**5, marks=pytest.mark.slow),
         (Laplace(1.0), 10**4),
         (Gaussian(0.01), 1),

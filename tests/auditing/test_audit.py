@@ -37,7 +37,7 @@ def test_the_bound_comes_close_to_the_truth_from_below_and_a_claim_between_them_
     assert tight.epsilon_lower > share * epsilon
     assert tight.delta_lower is not None
     assert tight.delta_lower > 0
-    safe = audit(sampler, inputs, epsilon, samples=200_000, confidence=1 - 1e-6)
+    safe = audit(sampler, inputs, epsilon, samples=20_000, confidence=1 - 1e-6)
     assert safe.verdict == "consistent"
     assert safe.epsilon_lower <= epsilon
 
@@ -93,6 +93,7 @@ def test_supports_that_differ_give_a_bound_that_grows_with_the_samples() -> None
 
 def test_a_vector_that_repeats_is_caught_too() -> None:
     def cached(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        rng.random()  # a program that draws nothing would be asked again in a new process
         return np.tile(x + np.random.default_rng(1).laplace(size=3), (n, 1))
 
     result = audit(cached, (0.0, 1.0), 3.0, samples=5000)

@@ -55,13 +55,13 @@ class OneAnswer:
 
 
 class OfTwoSources:
-    """RAPPOR on a bit: a permanent answer with epsilon 1, from the operating system, and coins of the generator."""
+    """RAPPOR on a bit: a permanent answer of epsilon 0.405, from the operating system, and coins of the generator."""
 
     def __init__(self) -> None:
         self.memory: dict[int, int] = {}
 
     def __call__(self, x: int, n: int, rng: np.random.Generator) -> np.ndarray:
-        truthful = random.SystemRandom().random() < 0.7310585
+        truthful = random.SystemRandom().random() < 0.6
         bit = self.memory.setdefault(x, x if truthful else 1 - x)
         return np.where(rng.random(n) < 0.75, bit, 1 - bit)
 
@@ -123,9 +123,8 @@ def test_noise_that_is_shared_within_a_call_gives_no_bound_above_the_truth(seed:
         assert result.epsilon_lower <= 1
 
 
-@together("sampler", [too_little_noise, one_seed])
-def test_a_broken_program_of_independent_calls_is_still_accused(sampler: Any) -> None:
-    assert audit(sampler, (0.0, 1.0), 1.0, samples=20_000).violated
+def test_a_broken_program_of_independent_calls_is_still_accused() -> None:
+    assert audit(one_seed, (0.0, 1.0), 1.0, samples=5_000).violated
 
 
 def test_without_a_claim_calls_are_compared_too() -> None:
@@ -137,8 +136,8 @@ def test_what_is_said_is_what_was_seen() -> None:
     witness = Witness((0.0, 1.0), Event(((0.5, math.inf),)), Counts(3_000, 10_000, 7_000, 10_000))
     said, _, drawn = dependence_of_outputs(witness, Program(one_draw), Fresh(one_draw))
     assert said is not None
-    assert said.startswith("outputs of one call depend on each other: 93.9 of 313 on input 0.0 should be in the event")
-    assert drawn == 2 * 32 * 313
+    assert said.startswith("outputs of one call depend on each other: 23.7 of 79 on input 0.0 should be in the event")
+    assert drawn == 2 * 32 * 79
 
 
 def shifted(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -165,30 +164,33 @@ def test_a_client_that_remembers_is_not_accused(make: Callable[[], Any], sequent
     assert "fresh copies" in result.notes[0]
 
 
-@pytest.mark.parametrize("sequential", [False, True])
-def test_a_permanent_answer_is_no_leak_where_calls_for_one_output_repeat_it(sequential: bool) -> None:
-    """Would catch "violated, at least 2.7" of a client whose whole transcript has epsilon 1."""
-    for seed in range(3):
-        result = audit(OneAnswer(), (0, 1), 1.0, samples=5_000, sequential=sequential, seed=seed)
+def test_a_permanent_answer_is_no_leak_where_calls_for_one_output_repeat_it() -> None:
+    """Would catch "violated, at least 2.7" of a client whose whole transcript has epsilon 1: its answers never tie."""
+    for sequential in (False, True):
+        result = audit(OneAnswer(), (0, 1), 1.0, samples=2_000, sequential=sequential)
         assert (result.verdict, result.epsilon_lower) == ("inconclusive", 0)
     with pytest.raises(NoPowerError, match="remembers earlier calls"):
-        assert_private(OneAnswer(), 1.0, (0, 1), detects=2.0)
+        assert_private(OneAnswer(), 1.0, (0, 1), detects=4.0)
 
 
-def test_a_memory_is_looked_for_where_the_first_call_repeats_itself_by_it() -> None:
-    """The two values' answers are alike in about four of ten clients, so that all eight are in fewer than one in 1,000.
-
-    Would catch "violated, at least 1.09" where one report has epsilon 0.47, and all of them 1.
-    """
-    results = [audit(OfTwoSources(), (0, 1), 1.0, samples=20_000) for _ in range(8)]
-    assert not any(result.violated for result in results)
-    assert any("remembers earlier calls" in note for result in results for note in result.notes)
+@pytest.fixture
+def truthful(monkeypatch: pytest.MonkeyPatch) -> OfTwoSources:
+    """Answers both values truthfully; its 16 copies, in another process, toss coins: all so once in 0.6**-32 = 1e7."""
+    monkeypatch.setattr(random.SystemRandom, "random", lambda _: 0.0)
+    return OfTwoSources()
 
 
-def test_a_test_that_begins_with_many_outputs_accuses_no_client_that_remembers() -> None:
+def test_a_memory_is_looked_for_where_the_first_call_repeats_itself_by_it(truthful: OfTwoSources) -> None:
+    """Would catch "violated, at least 1.09" where all reports together have epsilon 0.41."""
+    result = audit(truthful, (0, 1), 0.41, samples=20_000)
+    assert result.verdict == "inconclusive"
+    assert any("remembers earlier calls" in note for note in result.notes)
+
+
+def test_a_test_that_begins_with_many_outputs_accuses_no_client_that_remembers(truthful: OfTwoSources) -> None:
     """A pilot for rare events asks for 20,000 at once; a later call, which repeats itself, would pass for the first."""
     with pytest.raises(NoPowerError, match="remembers earlier calls"):
-        assert_private(Rappor(), 1.02, (0, 1), rarest=0.001, detects=3.0)
+        assert_private(truthful, 0.41, (0, 1), rarest=0.001, detects=3.0)
 
 
 def test_one_draw_for_the_life_of_an_object_is_not_accused() -> None:

@@ -144,7 +144,7 @@ def test_the_check_of_false_alarms_can_fail() -> None:
 
 @together(
     ("change", "inputs", "stated"),
-    [(0.005, 10, 0.999), (-0.005, 10, 0.999), (0.005, 2, 0.8), (-0.005, 2, 0.8)],
+    [(0.005, 10, 0.999), (-0.005, 2, 0.8)],
 )
 def test_half_a_percent_of_a_probability_is_caught_at_1e5_samples(change: float, inputs: int, stated: float) -> None:
     """The stated power, by an exact binomial test with false alarm 1e-6; a power of 0.5 on two inputs fails it."""

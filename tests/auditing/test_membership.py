@@ -32,12 +32,23 @@ def responses(epsilon: float) -> Pair:
     return draw
 
 
+def least_of(says: Callable[[int], bool], canaries: int) -> int:
+    """The least number of right guesses of which this is said, as it then is of all above; one more, if of none."""
+    few, many = 0, canaries + 1
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if says(middle) else (middle, many)
+    return many
+
+
 def laplace(epsilon: float) -> Pair:
     return lambda n, rng: (rng.laplace(epsilon, 1, n), rng.laplace(0, 1, n))
 
 
-@pytest.mark.parametrize(("draw", "epsilon"), [(responses(1.0), 1.0), (responses(0.0), 0.0), (laplace(0.5), 0.5)])
-@pytest.mark.parametrize("n", [20, 400])
+@together(
+    ("draw", "epsilon", "n"),
+    [(responses(1.0), 1.0, 20), (responses(1.0), 1.0, 400), (responses(0.0), 0.0, 400), (laplace(0.5), 0.5, 400)],
+)
 def test_bounds_from_scores_exceed_the_truth_no_more_often_than_stated(draw: Pair, epsilon: float, n: int) -> None:
     """Catches an event counted on the scores that chose it, and an error that is spent twice."""
     runs, error = 150, 0.1
@@ -106,14 +117,14 @@ def test_bounds_from_guesses_exceed_the_truth_no_more_often_than_stated(
     epsilon: float, delta: float, canaries: int
 ) -> None:
     """Randomised response of each bit, which is told with probability delta: an exact (epsilon, delta)."""
-    runs, error = 4000, 0.05
-    correct = np.random.default_rng(canaries).binomial(canaries, delta + (1 - delta) * expit(epsilon), size=runs)
-    times = dict(zip(*np.unique(correct, return_counts=True), strict=True))
-    above = 0
-    for right, count in times.items():
-        found = audit_guesses(int(right), canaries, epsilon, delta, canaries=canaries, confidence=1 - error)
-        above += count * (found.epsilon_lower > epsilon or (found.delta_lower or 0.0) > delta)
-    assert_at_most(above, runs, error)
+    error = 0.05
+
+    def exceeds(right: int) -> bool:
+        found = audit_guesses(right, canaries, epsilon, delta, canaries=canaries, confidence=1 - error)
+        return found.epsilon_lower > epsilon or (found.delta_lower or 0.0) > delta
+
+    least = least_of(exceeds, canaries)
+    assert binom.sf(least - 1, canaries, delta + (1 - delta) * expit(epsilon)) <= error
 
 
 @together("canaries", [1000, 10_000, 100_000])
@@ -208,12 +219,11 @@ def test_no_game_of_a_trade_off_curve_beats_its_bound(guesses: int, canaries: in
 @together("mu", [0.1, 1.0, 3.0])
 def test_gaussian_noise_is_refuted_once_in_a_million_trainings_at_most(mu: float, canaries: int) -> None:
     """Each canary gets noise of its own and is guessed by its sign: C is binomial, so that the share is exact."""
-    few, many = 0, canaries + 1  # the least number of right guesses that refutes
-    while many - few > 1:
-        middle = (few + many) // 2
-        found = audit_guesses(middle, canaries, canaries=canaries, confidence=1 - 1e-6, claimed_mu=mu)
-        few, many = (few, middle) if found.violated else (middle, many)
-    assert binom.sf(many - 1, canaries, norm.cdf(mu / 2)) <= 1e-6
+
+    def refutes(right: int) -> bool:
+        return audit_guesses(right, canaries, canaries=canaries, confidence=1 - 1e-6, claimed_mu=mu).violated
+
+    assert binom.sf(least_of(refutes, canaries) - 1, canaries, norm.cdf(mu / 2)) <= 1e-6
 
 
 @together(("mu", "right"), [(1.0, 900), (2.0, 995), (4.0, 1000)])

@@ -41,7 +41,7 @@ def many_labels(x: int, n: int, rng: np.random.Generator) -> list[str]:
 @together("sequential", [False, True])
 @together("sampler", [ids, mostly_ids])
 def test_labels_that_never_come_again_are_inconclusive(sampler: object, sequential: bool) -> None:
-    result = audit(sampler, (0, 1), 1.0, samples=6_000, sequential=sequential)
+    result = audit(sampler, (0, 1), 1.0, samples=2_000, sequential=sequential)
     assert result.verdict == "inconclusive"
     assert "labels that came once only" in result.notes[0]
     assert result.describe().startswith("inconclusive: claimed epsilon 1\n")
@@ -57,20 +57,20 @@ def test_an_assertion_without_power_fails_and_says_why() -> None:
 
 
 class Numbered:
-    """Sends its input itself, beside a running number of 17 bits."""
+    """Sends its input itself, beside a running number of 15 bits."""
 
     def __init__(self) -> None:
         self.sent = 0
 
     def __call__(self, x: int, n: int, rng: np.random.Generator) -> np.ndarray:
-        numbers = (self.sent + np.arange(n)) % 2**17
+        numbers = (self.sent + np.arange(n)) % 2**15
         self.sent += n
         return np.column_stack([np.full(n, x), numbers])
 
 
 def test_an_event_that_is_about_the_time_of_drawing_is_inconclusive() -> None:
     """Would catch "consistent" where the event is the numbers that the search drew, which the test draws anew."""
-    results = [audit(Numbered(), (0, 1), 1.0, samples=100_000, seed=seed) for seed in range(2)]
+    results = [audit(Numbered(), (0, 1), 1.0, samples=25_000, seed=seed) for seed in range(2)]
     assert all(result.verdict != "consistent" for result in results)
     assert any("outputs change in the course of the audit" in note for result in results for note in result.notes)
 
@@ -92,7 +92,7 @@ def test_a_violation_among_ids_is_still_one() -> None:
     def leaks(x: int, n: int, rng: np.random.Generator) -> list[str]:
         return ["error" if x and number % 3 == 0 else str(number) for number in rng.integers(0, 2**62, n).tolist()]
 
-    assert audit(leaks, (0, 1), 1.0, samples=5_000).violated
+    assert audit(leaks, (0, 1), 1.0, samples=2_000).violated
 
 
 def test_an_event_that_no_input_shows_is_inconclusive() -> None:

@@ -15,14 +15,17 @@ ERROR = 0.0005
 
 
 class Counting:
-    """A sampler that counts its calls for one output."""
+    """A sampler that counts its calls for one output, which is no memory: its pickle is that of a new one."""
 
     def __init__(self, seed_bits: int | None) -> None:
         self.seed_bits, self.calls = seed_bits, 0
 
+    def __reduce__(self) -> Any:
+        return Counting, (self.seed_bits,)
+
     def __call__(self, x: float, n: int, rng: np.random.Generator) -> Any:
         self.calls += n == 1
-        own = rng if self.seed_bits is None else np.random.default_rng(int(rng.integers(2**self.seed_bits)))
+        own = rng if self.seed_bits is None else np.random.default_rng(int(rng.integers(2**8)) % 2**self.seed_bits)
         return x + own.laplace(size=n)
 
 

@@ -55,6 +55,11 @@ def leaky(share: float) -> Any:
     return sample
 
 
+def coin(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Randomised response of 1 in numpy alone, which takes a tenth of the shipped sampler's time for one output."""
+    return np.where(rng.random(n) < math.e / (1 + math.e), x, 1 - x)
+
+
 def rare(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
     """Uniform on 0 .. 4, but for a 9 with probability 0.002 or 0.0001: epsilon = ln 20."""
     return np.where(rng.random(n) < (2e-3 if x else 1e-4), 9, rng.integers(0, 5, n))
@@ -90,13 +95,13 @@ SOUND = {
 @together("name", SOUND)
 def test_a_sound_program_is_consistent_and_its_power_is_stated(name: str) -> None:
     sampler, inputs, claim, delta = SOUND[name]
-    result = audited(sampler, inputs, claim, delta, samples=30_000)
+    result = audited(sampler, inputs, claim, delta, samples=10_000)
     assert result.verdict == "consistent"
     assert result.epsilon_lower <= claim
     assert result.detectable_epsilon > claim or claim == math.inf
     assert 0 < result.coverage_floor < 0.01
     assert result.sections["sequential"]["stopped"] == "samples spent"
-    assert result.samples_used >= 2 * 30_000
+    assert result.samples_used >= 2 * 10_000
     json.dumps(result.to_dict())
 
 
@@ -163,10 +168,7 @@ def test_without_a_claim_all_samples_are_spent_and_the_sequence_never_falls() ->
 def test_audits_of_a_true_claim_say_violated_no_more_often_than_allowed() -> None:
     """The whole procedure, search and re-learning included, stopped wherever it likes; at confidence 0.8."""
     runs = 20
-    alarms = sum(
-        audited(randomized_response(1.0), (0, 1), 1.0, samples=6_000, confidence=0.8, seed=seed).violated
-        for seed in range(runs)
-    )
+    alarms = sum(audited(coin, (0, 1), 1.0, samples=2_000, confidence=0.8, seed=seed).violated for seed in range(runs))
     assert_at_most(alarms, runs, 0.2)
 
 

@@ -81,15 +81,29 @@ def _response(x: int, rng: np.random.Generator) -> int:
     return x if rng.random() < math.e / (1 + math.e) else 1 - x
 
 
-@together("name", SHOWN)
-def test_a_bit_is_found_wherever_it_is_shown(name: str) -> None:
-    """Would catch a program that prints the secret and is called consistent."""
+SPREAD = "JSON in base64"
+"""Its bit lies at several places, as the id before it has several lengths: an audit combines them."""
+
+
+@together("name", SHOWN.keys() - {SPREAD})
+def test_a_bit_has_a_coordinate_wherever_it_is_shown(name: str) -> None:
+    """Would catch a program that prints the secret and is called consistent: one whose values on 0 and 1 differ."""
+    rng = np.random.default_rng(1)
+    looks, fresh = ([[SHOWN[name](x, rng) for _ in range(256)] for x in (0, 1)] for _ in range(2))
+    structure = learned_structure([*looks[0], *looks[1]])
+    assert structure is not None
+    first, second = (structure.of(outputs).reshape(256, -1).T for outputs in fresh)
+    assert any(not {*one} & {*other} for one, other in zip(first.tolist(), second.tolist(), strict=True))
+
+
+@together("name", [*list(SHOWN)[7::7], SPREAD])
+def test_an_audit_finds_the_bit_in_its_coordinate(name: str) -> None:
     found = audit(_sampler(_clear, SHOWN[name]), (0, 1), 1.0, samples=1_000, seed=1)
     assert found.violated
     assert any("taken apart" in note for note in found.notes)
 
 
-@together("name", list(SHOWN)[::3])
+@together("name", list(SHOWN)[::6])
 def test_a_randomised_bit_is_not_accused(name: str) -> None:
     """False alarms: 1e-6 a case. The addresses of a process are no random numbers: they may change during an audit."""
     sound = audit(_sampler(_response, SHOWN[name]), (0, 1), 1.0, samples=2_000, confidence=1 - 1e-6)
@@ -107,9 +121,9 @@ def test_an_output_of_keys_and_bits_is_audited_as_it_is() -> None:
 
         return sampler
 
-    assert_private(program(0.5, 1 / (1 + math.e)), 1.0, (0, 1), detects=3.0, max_samples=100_000)
+    assert_private(program(0.5, 1 / (1 + math.e)), 1.0, (0, 1), detects=4.0, rarest=0.05)
     with pytest.raises(PrivacyViolation):
-        assert_private(program(0.9, 0.1), 1.0, (0, 1), detects=3.0, max_samples=100_000)
+        assert_private(program(0.9, 0.1), 1.0, (0, 1), detects=4.0, rarest=0.05)
 
 
 def test_a_form_that_the_look_did_not_show_is_named() -> None:
@@ -120,6 +134,7 @@ def test_a_form_that_the_look_did_not_show_is_named() -> None:
 def test_what_is_set_aside_is_named() -> None:
     result = audit(_sampler(_clear, SHOWN["JSON with a running id"]), (0, 1), 1.0, samples=500)
     assert "set aside, and not audited: y as JSON['id'] (a counter or a clock)" in result.notes[0]
+    assert result.violated
     assert result.witness is not None
     assert result.witness.event.describe().startswith("y as JSON['value']")
 

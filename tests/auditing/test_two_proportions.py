@@ -25,17 +25,17 @@ def bound(x: int, n: int, y: int, m: int, *, error: float = ERROR, design: float
 
 def by_brute_force(x: int, n: int, y: int, m: int, design: float, design_delta: float) -> tuple[np.ndarray, ...]:
     """All (p, q) of a fine grid that the definition leaves in the region: exact tails, no cells, no monotonicity."""
-    p, q = np.meshgrid(np.linspace(0, 1, 801)[1:], np.linspace(0, 1, 801)[1:], indexing="ij")
+    p, q = np.linspace(0, 1, 801)[1:, None], np.linspace(0, 1, 801)[None, 1:]
     ratio = math.exp(design)
     of_line = np.maximum((p - design_delta) / ratio, Q_FLOOR * p / ratio)
     first, second = p * (1 - p) / n, ratio**2 * of_line * (1 - of_line) / m
-    share = np.divide(first, first + second, out=np.zeros_like(q), where=first + second > 0)
+    share = np.divide(first, first + second, out=np.zeros_like(p), where=first + second > 0)
     one = np.sqrt(share) * np.maximum(special.ndtri(stats.binom.cdf(x - 1, n, p)), -CUT)  # 1 - P(X >= x)
     two = np.sqrt(1 - share) * special.ndtri(stats.binom.sf(y, m, q))
     left = ERROR * (1 - P_SHARE - Q_SHARE) / (1 + special.ndtr(-CUT))
     inside = ~(one + two >= -special.ndtri(left))
     inside &= (stats.binom.sf(x - 1, n, p) >= ERROR * P_SHARE) & (stats.binom.cdf(y, m, q) >= ERROR * Q_SHARE)
-    return p[inside], q[inside]
+    return tuple(np.broadcast_to(one, inside.shape)[inside] for one in (p, q))
 
 
 @together(
@@ -91,7 +91,7 @@ def test_the_bound_exceeds_the_truth_with_at_most_the_stated_probability_whateve
     assert 0.005 < worst <= ERROR  # and it is no bound that never exceeds anything
 
 
-@together("epsilon", [0.0, 0.1, 1.0, 4.0])
+@together("epsilon", [0.0, 1.0, 4.0])
 @together("n", [100, 10_000, 1_000_000])
 def test_the_bound_exceeds_the_truth_no_more_often_than_stated(n: int, epsilon: float) -> None:
     """500 simulated nulls; fails for nothing with probability at most FALSE_ALARM."""

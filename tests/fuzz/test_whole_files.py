@@ -20,6 +20,7 @@ from ldp_audit.cli import main
 from ldp_audit.files import CannotWriteError, check_place, is_stream, read_json, write_whole
 from ldp_audit.training import experiment
 from tests.together import together
+from tests.training import toy
 
 
 @pytest.fixture(autouse=True)
@@ -226,25 +227,24 @@ def test_what_cannot_be_written_is_one_line_and_exit_code_2(
     assert len(said.splitlines()) == 1
 
 
-def test_a_training_that_is_stopped_leaves_whole_files_and_says_how_to_go_on(tmp_path: Path) -> None:
-    """By Ctrl-C; tests/test_cli_train.py kills one, and goes on with it."""
-    command = ["train", TOY, "--set", "rounds=40", "--set", "slow=0.02", "--workers", "1", "--quiet", "--out", "out"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ldp_audit.cli", *command],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    deadline = time.monotonic() + 120
-    while not list(tmp_path.glob("out/runs/*.state")) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (130, "ldp-audit train: interrupted; --resume goes on with out\n")
+def test_a_training_that_is_stopped_leaves_whole_files_and_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By Ctrl-C in a round; tests/test_cli_train.py kills one, and goes on with it."""
+    out = tmp_path / "out"
+
+    def asleep(_: float) -> None:
+        if list(out.glob("runs/*.state")):
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(toy.time, "sleep", asleep)
+    rounds = ["--set", "rounds=40", "--set", "slow=0.02"]
+    assert main(["train", TOY, *rounds, "--workers", "1", "--quiet", "--out", str(out)]) == 130
+    assert capsys.readouterr().err == f"ldp-audit train: interrupted; --resume goes on with {out}\n"
+    assert list(out.glob("runs/*.state"))
     for file in tmp_path.rglob("*.json"):
         json.loads(file.read_text())
-    assert not (tmp_path / "out" / "results.json").exists()
+    assert not (out / "results.json").exists()
 
 
 def test_ctrl_c_ends_a_report_and_writes_nothing(tmp_path: Path) -> None:
@@ -262,7 +262,9 @@ def test_ctrl_c_ends_a_report_and_writes_nothing(tmp_path: Path) -> None:
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (130, "ldp-audit report: interrupted; no file is left half written\n")
+    assert said == "ldp-audit report: interrupted; no file is left half written\n"
+    # Python ends by the signal itself where that came within exec() of a text, as of a dataclass; a shell says 130 too
+    assert process.returncode in (130, -signal.SIGINT)
     assert not [file for file in tmp_path.rglob("*") if file.is_file()]
 
 

@@ -199,7 +199,7 @@ def test_a_program_that_looks_at_the_type_of_its_generator_is_caught_beside_torc
         torch.rand(n)
         return rng.random(n) < (0.5 + 0.4 * x if type(rng) is Generator else 0.5)
 
-    result = implementation_of(program, (0, 1), claimed_epsilon=0.1, bits=6, samples=5000)
+    result = implementation_of(program, (0, 1), claimed_epsilon=0.1, bits=6, samples=1000)
     assert result.verdict == "violated"
     assert "with a generator that is recorded than with a plain one" in result.assumptions[0]
 

@@ -1,4 +1,4 @@
-"""Renyi divergences of subsampled losses and sums: against integrals at 30 digits, and never below them."""
+"""Renyi divergences of subsampled losses and sums: against integrals at 20 digits, and never below them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, Piecewise, RandomizedResponse, TwoPoint
 from tests.together import together
 
-mp.dps = 30
+mp.dps = 20
 Density = Callable[[mpf], mpf]
 
 
@@ -69,9 +69,10 @@ def test_sampled_gaussian_noise_has_the_divergence_of_its_integral(rate: float, 
 )
 def test_whole_orders_have_the_binomial_sum_of_moments(rate: float, sigma: float, alpha: int) -> None:
     """Mironov, Talwar, Zhang (2019), Section 3.3; the first direction is the larger."""
-    q, step = mpf(rate), 1 / (2 * mpf(sigma) ** 2)
-    terms = [binomial(alpha, j) * (1 - q) ** (alpha - j) * q**j * exp((j * j - j) * step) for j in range(alpha + 1)]
-    exact = float(log(sum(terms)) / (alpha - 1))
+    with mp.workdps(40):  # the sum is 1 and next to nothing
+        q, step = mpf(rate), 1 / (2 * mpf(sigma) ** 2)
+        terms = [binomial(alpha, j) * (1 - q) ** (alpha - j) * q**j * exp((j * j - j) * step) for j in range(alpha + 1)]
+        exact = float(log(sum(terms)) / (alpha - 1))
     found = renyi_divergence(subsample(Gaussian(sigma), rate=rate), alpha).value
     assert exact * (1 - 1e-13) <= found == pytest.approx(exact, rel=1e-9)
 
@@ -86,10 +87,22 @@ def test_sampled_laplace_noise_is_bounded_near_its_integral(rate: float, epsilon
         assert exact <= renyi_divergence(law, alpha).value * (1 + 1e-13) <= exact * (1 + 1e-4)
 
 
-@pytest.mark.parametrize(("rate", "mu"), [(0.01, 1.0), (0.3, 0.5)])
-def test_a_replaced_record_is_bounded_near_the_pair_that_dominates(rate: float, mu: float) -> None:
+REPLACED = subsample(Gaussian(2.0, replaced=1.0), rate=0.3, adjacency="replace")
+"""Of two tests, as its list of atoms takes a second."""
+
+
+@pytest.mark.parametrize(
+    ("loss", "rate", "mu"),
+    [
+        (REPLACED, 0.3, 0.5),
+        pytest.param(
+            subsample(Gaussian(1.0, replaced=1.0), rate=0.01, adjacency="replace"), 0.01, 1.0, marks=pytest.mark.slow
+        ),
+    ],
+    ids=["often", "seldom"],
+)
+def test_a_replaced_record_is_bounded_near_the_pair_that_dominates(loss: PrivacyLoss, rate: float, mu: float) -> None:
     """The losses above 0 of the mixture, their reverse, and 0."""
-    loss = subsample(Gaussian(1 / mu, replaced=1.0), rate=rate, adjacency="replace")
     for alpha in (1.0, 1.5, 4.0, 40.0):
         exact = _of_replaced(rate, mu, alpha)
         assert exact <= renyi_divergence(loss, alpha).value * (1 + 1e-12) <= exact * (1 + 1e-2)
@@ -116,7 +129,7 @@ def test_draws_with_replacement_are_bounded() -> None:
     def first(x: mpf) -> mpf:
         return sum(chance * gaussian(j)(x) for j, chance in enumerate(chances))
 
-    for alpha in (1.0, 2.0, 20.0):
+    for alpha in (1.0, 20.0):
         exact = divergence(first, gaussian(0.0), alpha, [0.5, 3.0, 3 * alpha])
         found = renyi_divergence(WITH_REPLACEMENT.directions[0], alpha).value
         assert exact <= found <= exact * 10  # each number of copies by itself
@@ -158,7 +171,7 @@ def log_rest() -> float:
     "loss",
     [
         subsample(Gaussian(1.0), rate=0.01),
-        subsample(Gaussian(0.5, replaced=2.0), rate=0.3, adjacency="replace"),
+        REPLACED,
         subsample(Laplace(0.5), rate=0.2),
         WITH_REPLACEMENT,
         compose([(subsample(Gaussian(1.0), rate=0.01), 100), (Gaussian(3.0), 2)]),

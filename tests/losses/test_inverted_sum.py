@@ -68,6 +68,7 @@ _SUMS = {
 }
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("name", _SUMS)
 @pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-12])
 def test_the_grid_encloses_the_inverted(name, delta):
@@ -145,7 +146,7 @@ def test_bounds_beyond_every_float_are_still_near():
 
 def test_bounded_losses_end_where_they_end():
     """Would catch an epsilon at or above the supremum that is treated as any other."""
-    loss = compose([(Laplace(10.0), 1000)]).directions[0]
+    loss = compose([(Laplace(10.0), 1000)], width=1e-2).directions[0]
     assert loss.supremum() == pytest.approx(100)
     assert loss.log_delta_bounds(101.0) == (-math.inf, -math.inf)
     assert loss.log_delta_bounds(-math.inf) == (0.0, 0.0)
@@ -207,13 +208,14 @@ def test_two_valued_losses_with_noise_enclose_their_sum_over_counts():
 
 def test_epsilons_that_no_rule_bounds_have_an_upper_bound_all_the_same():
     """e**(c 700) overflows: a smaller tilt bounds delta. Would catch an upper bound of 1 everywhere."""
-    law = compose([(RandomizedResponse(700.0), 1), (Gaussian(1.0), 1)]).directions[0]
+    loss = compose([(RandomizedResponse(700.0), 1), (Gaussian(1.0), 1)], width=1e-2)
+    law = loss.directions[0]
     assert isinstance(law, InvertedSum)
-    assert law.plan.rule(1e4) is None
-    low, high = law.log_delta_bounds(1e4)
+    assert law.plan.rule(3e3) is None
+    low, high = law.log_delta_bounds(3e3)
     # the loss is at most 700 more than that of the noise
-    assert low <= GaussianLoss(1.0).log_delta_bounds(1e4 - 700)[0] <= high < -1000
-    lower, upper = compose([(RandomizedResponse(700.0), 1), (Gaussian(1.0), 1)]).epsilon_bounds(1e-6)
+    assert low <= GaussianLoss(1.0).log_delta_bounds(3e3 - 700)[0] <= high < -1000
+    lower, upper = loss.epsilon_bounds(1e-6)
     truth = 700 + PrivacyLoss((GaussianLoss(1.0),)).epsilon(1e-6)  # the response shows 700 but for e**-700
     assert lower <= truth <= upper < 1000
 

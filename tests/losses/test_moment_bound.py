@@ -61,7 +61,7 @@ def test_it_is_an_upper_bound_of_every_split_s(epsilon0: float, n: int) -> None:
         assert found <= epsilon0
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(st.floats(0.01, 6), st.integers(2, 40), st.integers(2, 3000), st.data())
 def test_no_mixture_of_neighbourhoods_exceeds_the_sum_s_bound(
     epsilon0: float, n: int, times: int, data: st.DataObject
@@ -91,9 +91,9 @@ def test_what_orders_add_keeps_its_digits() -> None:
 
 def test_of_very_many_counts_it_is_far_below_the_dominating_loss() -> None:
     law = WorstNeighbourhood(4.0, 50)
-    dominating = composed([(law.known_bounds()[1], 20_000)])
-    bound = with_moment_bound(dominating, [(law, 20_000)])
-    typical = composed([(law.placing, 20_000)])
+    dominating = composed([(law.known_bounds()[1], 5_000)])
+    bound = with_moment_bound(dominating, [(law, 5_000)])
+    typical = composed([(law.placing, 5_000)])
     level = bound.epsilon_near(math.log(1e-5))  # type: ignore[attr-defined]
     assert bound.log_delta_bounds(level)[1] < -5
     assert dominating.log_delta_bounds(level)[0] > -1e-3

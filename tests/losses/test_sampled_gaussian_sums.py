@@ -81,7 +81,8 @@ def test_epsilon_of_few_and_of_many_steps_is_known_and_lies_between_simple_bound
     assert low <= compose([(Gaussian(sigma=sigma), times)]).epsilon(delta)
 
 
-@settings(max_examples=2, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=20, deadline=None)
 @given(
     rate=st.floats(-8, -0.1).map(lambda power: 10**power),
     sigma=st.floats(-1.5, 3).map(lambda power: 10**power),

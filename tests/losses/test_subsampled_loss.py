@@ -211,7 +211,7 @@ def test_symmetric_leaves_a_symmetric_loss_as_it_is() -> None:
 @pytest.mark.parametrize("record_first", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_base_without_masses_is_enclosed_for_composition(record_first: bool) -> None:
     """By its profile: a long sum of two-valued losses does not list its losses."""
-    law = SubsampledLoss(BinomialLoss(1e-3, -1e-3, 400_000), SamplingRate.of_chance(0.2), record_first)
+    law = SubsampledLoss(BinomialLoss(1e-3, -1e-3, 150_000), SamplingRate.of_chance(0.2), record_first)
     lower, upper = law.known_bounds()
     for level in (-0.1, 0.0, 0.05, 0.15):
         found = [

@@ -147,7 +147,7 @@ def test_two_points_are_told_apart_by_the_stated_threshold_alone(
 ) -> None:
     """Would catch a scale that overflows at some radius, so that each input has a report of its own."""
     tried = dict.fromkeys(DTYPES, 0)
-    radii = 12 if request.config.getoption("--slow") else 5
+    radii = 12 if request.config.getoption("--slow") else 3
     for dtype, m in _two_points(radii):
         for x in _inside(m, dtype, (-1.0, -0.37, 1e-3, 1.0)):
             for completion in (0, LAST):
@@ -171,7 +171,7 @@ def test_mechanisms_that_are_made_of_two_points_decide_by_their_threshold(script
 
 
 @together("k", [2, 3, 10, 127, 128, 129, 1000, 5000])
-@together("epsilon", [1e-9, 0.1, 1.0, 5.0, 9.0, 20.0, 50.0])
+@together("epsilon", [1e-9, 1.0, 9.0, 20.0, 50.0])
 def test_randomised_response_gives_each_lie_the_stated_words(scripted: Script, epsilon: float, k: int) -> None:
     """The words of one lie are neighbours: among all beginnings they are their number / 2**48, rounded either way."""
     with mpmath.workdps(60):

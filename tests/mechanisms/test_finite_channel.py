@@ -82,7 +82,7 @@ def test_labels_and_infinite_levels() -> None:
 
 
 @pytest.mark.parametrize(("inputs", "outputs"), [(40, 3), (12, 6)], ids=["by sets of outputs", "by pairs of inputs"])
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(seed=st.integers(0, 2**32 - 1), digits=st.integers(1, 17), spread=st.floats(-2, 4))
 def test_texts_and_fractions_have_the_same_answers(
     inputs: int, outputs: int, seed: int, digits: int, spread: float

@@ -60,7 +60,7 @@ def test_the_words_add_up_and_fall_from_the_middle(sigma: float, ratio: float, b
     assert all(near >= far >= 1 for near, far in pairwise(counts[len(counts) // 2 :]))
 
 
-@together(("sigma", "sensitivity"), [(1.0, 1.0), (1.7, 0.3), (0.9, 1e-5)])
+@together(("sigma", "sensitivity"), [(1.0, 1.0), (1.7, 0.3), (0.9, 1e-3)])
 def test_the_words_are_the_masses_of_the_cells_rounded_up(sigma: float, sensitivity: float) -> None:
     """In fifty digits; the middle has what is left, a few thousand words in 10**15 less than its share."""
     m = Gaussian(sigma, sensitivity).implemented()
@@ -78,7 +78,7 @@ def test_the_words_are_the_masses_of_the_cells_rounded_up(sigma: float, sensitiv
 
 @together(
     ("sigma", "sensitivity", "excess"),
-    [(1.0, 1.0, 1e-13), (0.3, 2**0.5, 1e-13), (40.0, 1.0, 1e-13), (1.3, 2**0.5, 1e-13), (1.0, 1e-4, 3e-9)],
+    [(0.3, 2**0.5, 1e-13), (40.0, 1.0, 1e-13), (1.0, 1e-3, 3e-9)],
 )
 def test_the_profile_is_hardly_above_the_ideal_one(sigma: float, sensitivity: float, excess: float) -> None:
     ideal = Gaussian(sigma, sensitivity)

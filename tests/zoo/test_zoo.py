@@ -2,8 +2,8 @@
 
 All are audited at confidence 1 - 1e-6, so that a right auditor calls a twin broken, or states a bound above the exact
 epsilon, at most once in a million seeds. By default tests draw a twentieth of a default audit's samples, or twice its
-samples where the mistake is subtle; `--slow` audits the broken ones as a user would, with every argument left at its
-default.
+samples where the mistake is subtle, and a tenth of that twentieth of a twin: what accuses a sound program at a wrong
+rate does so with few samples too. `--slow` audits both as a user would, with every argument left at its default.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def test_a_broken_program_is_caught_with_a_bound_below_its_epsilon_and_its_sound
     result = _surely(specimen, specimen.broken, MANY if specimen.subtle else FEW)
     _assert_caught(specimen, result)
     assert specimen.broken_epsilon is None or result.epsilon_lower <= specimen.broken_epsilon, result.describe()
-    _assert_spared(specimen, FEW // 2)
+    _assert_spared(specimen, FEW // 10)
 
 
 @pytest.mark.slow

@@ -249,7 +249,7 @@ def test_zcdp_conversion_is_at_the_best_order() -> None:
         assert zcdp_to_delta(0.5, epsilon).value <= zcdp_to_delta(0.5, epsilon, simple=True).value
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(finite_losses())
 def test_the_rho_of_a_loss_covers_every_order_and_is_no_larger_than_need_be(loss: PrivacyLoss) -> None:
     rho = zcdp_of(loss).value
@@ -366,9 +366,9 @@ def test_bad_numbers_are_refused_by_name(call: object, message: str) -> None:
 
 
 def test_the_least_mu_of_many_responses_is_at_most_that_of_their_sum() -> None:
-    found, single = gdp_of(BinomialLoss(0.1, -0.1, 10**6)), gdp_of(BinomialLoss(0.1, -0.1, 1))
+    found, single = gdp_of(BinomialLoss(0.1, -0.1, 500**2)), gdp_of(BinomialLoss(0.1, -0.1, 1))
     assert found.kind == "upper"
-    assert found.value == pytest.approx(1e3 * single.value, rel=1e-9)
+    assert found.value == pytest.approx(500 * single.value, rel=1e-9)
 
 
 def test_a_pair_has_the_rho_of_its_worse_order_and_the_divergences_of_its_own() -> None:

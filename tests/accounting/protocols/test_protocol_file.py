@@ -226,7 +226,7 @@ def test_neighbours_of_noise_on_sums_are_those_with_and_without_a_record(head: s
             account(parse_protocol(silent.encode()))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.dictionaries(st.sampled_from(KEYS), values, max_size=6),
     st.dictionaries(st.sampled_from(KEYS), values, max_size=5),

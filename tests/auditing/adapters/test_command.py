@@ -67,15 +67,15 @@ def wait_for_the_end(pid: int) -> None:
 
 
 def test_a_sound_client_is_consistent_and_a_broken_one_violated() -> None:
-    """At epsilon 2.2 the bound of 20,000 samples lies below 1.5 with probability below 1e-9."""
+    """At epsilon 2.2 the bound of 5,000 samples lies below 1.5 with probability below 1e-9."""
     for answer, verdict in ((SOUND, "consistent"), (BROKEN, "violated"), ("print(*[x] * n, sep='\\n')", "violated")):
-        found = audit(from_command(client(answer)), (0, 1), 1.0, samples=20_000, confidence=1 - 1e-6)
+        found = audit(from_command(client(answer)), (0, 1), 1.0, samples=5_000, confidence=1 - 1e-6)
         assert (found.verdict, found.notes) == (verdict, ())
 
 
 def test_the_seed_decides_and_workers_start_clients_of_their_own() -> None:
     sampler = from_command(client(SOUND))
-    one, two = (audit(sampler, (0, 1), 1.0, samples=20_000, workers=workers) for workers in (1, 2))
+    one, two = (audit(sampler, (0, 1), 1.0, samples=5_000, workers=workers) for workers in (1, 2))
     assert one.witness == two.witness
     sent = pickle.loads(pickle.dumps(sampler))
     assert sent == sampler
@@ -88,14 +88,14 @@ def test_the_client_of_the_documentation_that_is_in_another_language() -> None:
     (client,) = (snippet.body for snippet in snippets_of(page) if snippet.title == "client.js")
     for p, verdict in (("0.7310585", "consistent"), ("0.9", "violated")):
         sampler = from_command(["node", "-e", client.replace("0.9", p)])
-        assert audit(sampler, (0, 1), 1.0, samples=20_000, confidence=1 - 1e-6).verdict == verdict
+        assert audit(sampler, (0, 1), 1.0, samples=5_000, confidence=1 - 1e-6).verdict == verdict
 
 
 def test_a_shell_command_with_the_input_in_it_is_run_once_for_each_output_and_noted_as_unseeded() -> None:
-    """The client prints what it was given: epsilon is infinite, and 60 outputs of each input show it."""
+    """The client prints what it was given: epsilon is infinite, and 40 outputs of each input show it."""
     sampler = from_command("sh -c 'echo $1' sh --value={x}")
     assert sampler("a b; echo {n}", 2, np.random.default_rng(0)) == ["--value=a b; echo {n}"] * 2
-    found = audit(sampler, ("a", "b"), 1.0, samples=60)
+    found = audit(sampler, ("a", "b"), 1.0, samples=40)
     assert found.verdict == "violated"
     assert "the seed does not decide" in found.notes[0]
 

@@ -241,12 +241,13 @@ def test_clients_that_remember_are_audited_as_new_ones_with_as_many_reports_as_t
     """A permanent bit is 1 with probability 3/4 or 1/4, a report of it with 5/8 or 3/8: epsilon is 2 ln(5/3) = 1.02.
 
     Of two reports it is 2 ln(7/3) = 1.69. The first audit fails once in 1e6 seeds; in the second an event that has
-    0.191 and 0.035, of 12,000 each, is 6 deviations above the claim. One client alone has one permanent answer.
+    0.191 and 0.035, of 4,800 each, is 10 deviations above the claim, of which the confidence takes 4.8. One client
+    alone has one permanent answer.
     """
     one, two = (as_sampler(fresh=MemoisedRappor, reports=reports) for reports in (1, 2))
-    assert audit(one, (0, 1), 2 * math.log(5 / 3), samples=20_000, confidence=1 - 1e-6).verdict == "consistent"
-    assert audit(two, (0, 1), 2 * math.log(5 / 3), samples=20_000, confidence=1 - 1e-6).verdict == "violated"
-    assert audit(as_sampler(MemoisedRappor), (0, 1), 2 * math.log(5 / 3), samples=20_000).verdict == "inconclusive"
+    assert audit(one, (0, 1), 2 * math.log(5 / 3), samples=4_000, confidence=1 - 1e-6).verdict == "consistent"
+    assert audit(two, (0, 1), 2 * math.log(5 / 3), samples=8_000, confidence=1 - 1e-6).verdict == "violated"
+    assert audit(as_sampler(MemoisedRappor), (0, 1), 2 * math.log(5 / 3), samples=8_000).verdict == "inconclusive"
 
 
 class FromRng:

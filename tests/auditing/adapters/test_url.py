@@ -66,7 +66,7 @@ def test_a_sound_service_is_consistent_and_a_broken_one_violated(service: str, m
     for path, verdict in (("/sound", "consistent"), ("/broken", "violated")):
         sampler = as_sampler(url=service + path)
         assert sampler(1, 20, np.random.default_rng(0)) == sampler(1, 20, np.random.default_rng(0))
-        assert audit(sampler, (0, 1), 1.0, samples=20_000, confidence=1 - 1e-6).verdict == verdict
+        assert audit(sampler, (0, 1), 1.0, samples=5_000, confidence=1 - 1e-6).verdict == verdict
 
 
 @together(

@@ -22,7 +22,7 @@ from ldp_audit.auditing.scores.summary import Summary
 from ldp_audit.auditing.scores.trees import Trees
 from tests.auditing.scores.programs import index_and_value
 
-ROWS, FRESH = 10_000, 200_000
+ROWS, FRESH = 10_000, 100_000
 SEARCHES, DEVIATIONS = 6, 4.6
 
 Program = Callable[[int, int, np.random.Generator], np.ndarray]
@@ -101,7 +101,7 @@ def test_seen_is_true_for_every_learned_score(kind: type[Score], program: Progra
     """The mean of six searches. Each takes the best of at most 2,000 nested events, so that chance alone reaches a mean
     of 4.6 deviations with probability 1e-6 at most (a union bound over the events, and a chi-square tail over the six).
 
-    Power: patterns whose half-lines are counted on the samples that they were learned on have a mean of 5.8.
+    Power: patterns whose half-lines are counted on the samples that they were learned on have a mean of 5.5.
     """
     choices = [_choice(kind, program, seed) for seed in range(SEARCHES)]
     found = [_deviations(choice, program, seed) for seed, choice in enumerate(choices) if choice is not None]
