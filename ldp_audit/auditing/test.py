@@ -13,10 +13,10 @@ Noise that outputs of one call share (one draw for a whole call, or a draw used 
 event vary from call to call more than those of independent outputs do. So a test has some 128 calls of each input, or
 more, and before a program is accused, its event is counted in 32 further calls of that size (`if_independent`).
 Independent outputs give binomial counts of one probability p, whose dispersion, the sum of (c - n p)**2/(n p (1 - p)),
-is about chi-squared with 31 degrees of freedom (Fisher 1925, section 19). What a program remembers from call to call is not
-seen so: where its first call does not give again what it gave, or its pickle has changed, the event is counted in 16
-copies of the program from before that call (`Fresh`), whose counts are compared in the same way with each other, and
-all together with the test's.
+is about chi-squared with 31 degrees of freedom (Fisher 1925, section 19). What a program remembers from call to call is
+not seen so: where its first call does not give again what it gave, or its pickle has changed, the event is counted in
+16 copies of the program from before that call (`Fresh`), whose counts are compared in the same way with each other,
+and all together with the test's.
 """
 
 from __future__ import annotations
