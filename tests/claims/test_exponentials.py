@@ -11,7 +11,7 @@ import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sympy import Expr, Rational, exp, lambdify, log, oo
+from sympy import Expr, Rational, Sum, exp, lambdify, log, oo
 
 from ldp_audit.claims import Statement, at_most, equal, less, recheck, somewhere
 from ldp_audit.claims.privacy import is_private
@@ -271,3 +271,13 @@ def test_an_exponential_of_a_range_of_its_own_is_not_refuted_outside_it() -> Non
     inner = Variable("i", 0, 1)
     outer = Variable("o", 1, exp(10), exp_of=Variable("m", 0, 10, exp_of=inner))
     assert settle(at_most(outer, 20)).verdict is Verdict.PROVED
+
+
+def test_a_variable_may_be_named_as_the_letters_of_the_rewriting_are() -> None:
+    """Only a letter that the rewriting makes takes the bounds of its exponent: a given one does not, nor does the
+    letter of n y at n = 1."""
+    v, n, k = Variable("v", 0, 2), Variable("n", 1, oo, integer=True), Variable("k", 0, oo, integer=True)
+    given = Variable("exp_a", 2, 5, exp_of=v)
+    assert settle(at_most(2 + exp(-v), given + Rational(1, 2))).verdict is Verdict.PROVED
+    sum_to_n = less(0, Sum(k * exp(-k * y), (k, 1, n)))
+    assert y in sum_to_n.at({n: Rational(1)}).variables()

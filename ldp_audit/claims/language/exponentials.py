@@ -75,7 +75,7 @@ def unified(expressions: Sequence[Expr]) -> list[Expr]:
             continue  # the exponential of a logarithm is its argument
         chosen[monomial] = _variable(monomial, _common(rates[monomial]), linked, [*letters.all(), *chosen.values()])
     units = {monomial: v.exp_of / monomial for monomial, v in chosen.items()}  # before their variables' domains change
-    chosen = {monomial: _between(v, monomial, chosen, units) for monomial, v in chosen.items()}
+    chosen = {m: v if v in linked else _between(v, m, chosen, units) for m, v in chosen.items()}
     swap = {
         v: _power(v.exp_of, chosen, units)
         for v in linked
@@ -274,7 +274,7 @@ def _variable(monomial: Expr, step: Rational, linked: Sequence[Variable], others
 def _between(letter: Variable, monomial: Expr, chosen: dict[Expr, Variable], units: dict[Expr, Expr]) -> Variable:
     """A new letter whose exponent is bounded by another letter's, is bounded by that letter: e**x <= e**y for x <=
     y."""
-    if not isinstance(monomial, Variable) or not letter.name.startswith("exp_"):
+    if not isinstance(monomial, Variable):
         return letter
     step = letter.exp_of / monomial  # type: ignore[operator]
     ends = [letter.lower, letter.upper]
