@@ -97,7 +97,8 @@ class Condition:
 def _namesakes(part: Statement, where: Sequence[Variable]) -> dict[Variable, Variable]:
     """The part's restricted variables with their replacements, including those that occur only in exponents of
     others."""
-    own = variables_of([part.left, part.right, *(v.argument for v in part.variables() if v.argument is not None)])
+    arguments = [v.argument for v in part.variables() if v.argument is not None]
+    own = variables_of([part.left, part.right, *part.bounding, *arguments])
     by_name = {one.name: one for one in where}
     return {variable: by_name[variable.name] for variable in own if variable.name in by_name}
 

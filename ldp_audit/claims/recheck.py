@@ -306,6 +306,7 @@ def part(s):
     begin()
     evidence, variables, quantifier = s["evidence"], declared(s), s["quantifier"]
     kind, left, relation, right = evidence["kind"], s["left"], s["relation"], s["right"]
+    near = {n: variables[n] for n in reached([left, right], variables)}  # a proof for all their values needs no others
     require(relation in RELATIONS and names(left) | names(right) <= variables.keys(), "not a well-formed statement")
     if kind == "undecided" or (kind == "value" and not variables and quantifier in ("for all", "there is")):
         verdicts = {True: "PROVED", False: "REFUTED", None: "UNDECIDED"}
@@ -319,7 +320,7 @@ def part(s):
         opposite, proof = {"==": "!=", "!=": "==", "<=": "<"}.get(relation, "<="), evidence["proof"]
         inside(variables, proof["inside"])
         if proof["kind"] != "smt":
-            everywhere(sides[0], opposite, sides[1], variables, proof, {})
+            everywhere(sides[0], opposite, sides[1], near, proof, {})
     elif kind in ("constant", "escape") and quantifier == "one constant for all":
         K, free = s["constant"], {n for n, v in variables.items() if not link(v)}
         require(ends(variables[K]) == [("0", "<", K)] and not variables[K].get("integer"), f"{K} is not any number > 0")
@@ -328,6 +329,7 @@ def part(s):
             everywhere(left, relation, right, variables, evidence["proof"], {K: evidence["constant"]})
             return "PROVED"
         path = evidence["path"]
+        require(all(n in near for n, v in variables.items() if "log_of" in v), "a logarithm may be undefined on it")
         require(path.keys() == free - {K}, "the path does not give each variable")
         whole = all(path[name].isdigit() for name in path if variables[name].get("integer"))
         require(relation == "<=" and whole and all(names(text) <= {K} for text in path.values()), "not a path in K")
@@ -344,5 +346,5 @@ def part(s):
             open_still = sides[0] != sides[1] and sides[0][0] <= sides[1][1] and sides[1][0] <= sides[0][1]
             require(open_still or holds(left, relation, right, at), "it fails at the point of its own domain")
         else:
-            everywhere(left, relation, right, variables, evidence, {})
+            everywhere(left, relation, right, near, evidence, {})
     return "REFUTED" if kind in ("counterexample", "denial", "escape") else "PROVED"

@@ -182,7 +182,8 @@ def _for_all(statement: Statement) -> Outcome:
     if not statement.variables():
         return _numbers(statement)
     inside = _a_point_inside(statement)
-    proof = certificate.prove_equality(statement) if statement.relation == "==" else None
+    wider = statement.on_wider_domain()
+    proof = certificate.prove_equality(wider) if statement.relation == "==" else None
     if proof is not None:
         return Verdict.PROVED, "identity", {**proof, "inside": inside}
     # One form for the whole domain proves most true statements; bisection comes after a search at simple points.
@@ -195,28 +196,30 @@ def _for_all(statement: Statement) -> Outcome:
         point = simplest.counterexample(statement, points)
         if point is not None:
             return Verdict.REFUTED, "search", _at("counterexample", statement, point)
-        proof = prove(statement) if inequality else None
+        proof = prove(wider) if inequality else None
         if proof is not None:
             return Verdict.PROVED, "certificate", {**proof, "inside": inside}
     further: dict[str, Callable[[], dict[str, Any] | None]] = {
-        "rise": lambda: rise.prove(statement, certificate.prove_whole),
-        "steps": lambda: steps.prove(statement, certificate.prove_whole) if inequality else None,
-        "enumeration": lambda: enumeration.prove(statement, _by_value),
-        "interval": lambda: interval.prove(statement),
+        "rise": lambda: rise.prove(wider, certificate.prove_whole),
+        "steps": lambda: steps.prove(wider, certificate.prove_whole) if inequality else None,
+        "enumeration": lambda: enumeration.prove(wider, _by_value),
+        "interval": lambda: interval.prove(wider),
     }
     for name, find in further.items():
         proof = find()
         if proof is not None:
             return Verdict.PROVED, name, {**proof, "inside": inside}
-    solved = smt.settle(statement)
+    solved = smt.settle(wider)
     if solved.holds:
         return Verdict.PROVED, "smt", {**solved.evidence, "inside": inside}
     point = simplest.counterexample(statement, _MANY_POINTS)
     if point is not None:
         return Verdict.REFUTED, "search", _at("counterexample", statement, point)
-    if solved.point is not None:
+    if solved.point is not None and not statement.bounding:
         return Verdict.REFUTED, "smt", _at("counterexample", statement, solved.point)
-    return Verdict.UNDECIDED, "none", {"kind": "undecided", "reason": solved.reason}
+    names = ", ".join(v.name for v in statement.bounding)
+    reason = f"the range of {names}, which the sides no longer contain, may decide it" if names else solved.reason
+    return Verdict.UNDECIDED, "none", {"kind": "undecided", "reason": reason}
 
 
 def _by_value(statement: Statement, most: int) -> dict[str, Any] | None:
@@ -266,18 +269,17 @@ def _checkable(statement: Statement) -> dict[str, Any] | None:
         inside = _a_point_inside(statement)
     except BadClaimError:
         return None
-    proof = (
-        certificate.prove_equality(statement) if statement.relation == "==" else certificate.prove(statement, least=1)
-    )
+    wider = statement.on_wider_domain()
+    proof = certificate.prove_equality(wider) if wider.relation == "==" else certificate.prove(wider, least=1)
     return proof and {**proof, "inside": inside}
 
 
 def _a_point_inside(statement: Statement) -> dict[str, str]:
-    """A point of the domain, as evidence that it is not empty; both sides must be defined at simple points."""
+    """A point of the domain, as evidence that it is not empty; all that it has must be defined at simple points."""
     first: Point | None = None
     for point in simplest.points(statement.variables(), 20):
         first = first or point
-        if not all(is_defined(side, point) for side in (statement.left, statement.right)):
+        if not all(is_defined(one, point) for one in (statement.left, statement.right, *statement.bounding)):
             where = ", ".join(f"{v} = {number}" for v, number in point.items())
             raise BadClaimError(f"{statement.label or 'a part'} is undefined at {where}, inside its domain")
     if first is None:

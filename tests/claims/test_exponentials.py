@@ -11,11 +11,11 @@ import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sympy import Expr, Rational, exp, lambdify, log, oo
+from sympy import Expr, Rational, Sum, exp, lambdify, log, oo
 
-from ldp_audit.claims import Statement, at_most, equal, less, recheck, somewhere
+from ldp_audit.claims import Condition, Statement, at_most, equal, less, order, recheck, somewhere
 from ldp_audit.claims.privacy import is_private
-from ldp_audit.claims.settling import settle
+from ldp_audit.claims.settling import BadClaimError, settle
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms import Hybrid, Piecewise
 from ldp_audit.mechanisms.variable import EPSILON, ROOT_T, T, Variable
@@ -271,3 +271,88 @@ def test_an_exponential_of_a_range_of_its_own_is_not_refuted_outside_it() -> Non
     inner = Variable("i", 0, 1)
     outer = Variable("o", 1, exp(10), exp_of=Variable("m", 0, 10, exp_of=inner))
     assert settle(at_most(outer, 20)).verdict is Verdict.PROVED
+
+
+def test_a_variable_may_be_named_as_the_letters_of_the_rewriting_are() -> None:
+    """Only a letter that the rewriting makes takes the bounds of its exponent: a given one does not, nor does the
+    letter of n y at n = 1."""
+    v, n, k = Variable("v", 0, 2), Variable("n", 1, oo, integer=True), Variable("k", 0, oo, integer=True)
+    given = Variable("exp_a", 2, 5, exp_of=v)
+    assert settle(at_most(2 + exp(-v), given + Rational(1, 2))).verdict is Verdict.PROVED
+    sum_to_n = less(0, Sum(k * exp(-k * y), (k, 1, n)))
+    assert y in sum_to_n.at({n: Rational(1)}).variables()
+
+
+w = Variable("w", 1, oo)
+log_w = Variable("l", 0, 1, log_of=w)  # so w is at most e
+v = Variable("v", 0, 2)
+exp_v = Variable("p", 2, 5, exp_of=v)  # so v is in [ln 2, ln 5]
+n = Variable("n", 0, 5, integer=True)
+exp_n = Variable("e_n", 1, 20, exp_of=n)  # so n is at most 2
+first = Variable("f", 0, 2)
+last = Variable("g", first, 1)  # so first is at most 1
+exp_last = Variable("e_g", exp(first), exp(1), exp_of=last)
+j = Variable("j", -1, 1)
+exp_j = Variable("e_j", 0, 2, exp_of=j)
+exp_exp_j = Variable("e_e_j", 1, 3, exp_of=exp_j)  # so j is at most ln ln 3 < 1/10
+REMOVED = {
+    "a logarithm": (exp(log_w), Rational(3, 2), 3),
+    "a logarithm in a product": (exp(log_w) * w, 3, 8),
+    "an exponential bounded above": (v - exp_v * exp(-v), Rational(-1, 2), Rational(7, 10)),
+    "an exponential bounded below": (-v * exp_v * exp(-v), Rational(-3, 2), Rational(-69, 100)),
+    "an exponential of a whole number": (exp_n * exp(-n) + n, 2, 4),
+    "a variable with a variable bound": (first + exp_last * exp(-last), Rational(3, 2), 2),
+    "an exponential of an exponential": (exp(exp_j) / exp_exp_j + j, Rational(1, 2), Rational(11, 10)),
+}
+"""What the rewriting removes: an expression with it, a number that the expression exceeds somewhere, and its upper
+bound, which it would exceed without the range of what is removed."""
+
+
+@pytest.mark.parametrize("name", REMOVED)
+def test_the_range_of_a_variable_that_is_rewritten_away_still_bounds_the_others(name: str) -> None:
+    """Without it, the true statement is refuted at a point outside the domain, and the false one is proved there."""
+    expression, exceeded, bound = REMOVED[name]
+    assert settle(at_most(expression, bound)).verdict is not Verdict.REFUTED
+    assert settle(somewhere(less(bound, expression))).verdict is not Verdict.PROVED
+    assert settle(at_most(expression, exceeded)).verdict is Verdict.REFUTED
+    assert settle(somewhere(less(exceeded, expression))).verdict is Verdict.PROVED
+
+
+def test_a_proof_for_more_values_than_a_removed_variable_allows_is_one() -> None:
+    assert settle(at_most(1, exp(log_w))).verdict is Verdict.PROVED
+    assert settle(somewhere(less(exp(log_w), 1))).verdict is Verdict.REFUTED
+    assert settle(less(log(1 + y) * Variable("p", 2, 5, exp_of=y) * exp(-y), y)).engine == "rise"
+
+
+def test_a_removed_variable_leaves_a_domain_empty_or_an_escape_impossible() -> None:
+    none_of_v = Variable("p", 20, 30, exp_of=v)
+    for statement in (at_most(none_of_v * exp(-v), 1), somewhere(at_most(none_of_v * exp(-v), 1))):
+        with pytest.raises(BadClaimError, match="no point was found in the domain"):
+            settle(statement)
+    with pytest.raises(BadClaimError, match="undefined at"):
+        settle(less(0, exp(Variable("l", -oo, oo, log_of=Variable("r", -1, 4)))))
+    K = Variable("K", 0, oo, open="both")
+    assert settle(order(exp(log_w), K, constant=K)).verdict is Verdict.UNDECIDED
+
+
+def test_a_condition_may_restrict_a_removed_variable() -> None:
+    narrow = Condition("l <= 1/2", where=(Variable("l", 0, Rational(1, 2), log_of=w),))
+    (part,) = narrow.applied_to([at_most(exp(log_w), Rational(3, 2))])
+    assert [one.upper for one in part.bounding] == [Rational(1, 2)]
+
+
+def test_the_checker_holds_points_and_paths_to_the_range_of_a_removed_variable() -> None:
+    upper = settle(at_most(exp(log_w), 3)).to_dict()
+    assert recheck.part({**upper, "evidence": {"kind": "undecided"}}) == Verdict.UNDECIDED
+    far = {"kind": "counterexample", "point": {"w": "4"}, "left": "4", "right": "3"}
+    with pytest.raises(recheck.RefusedError, match="l leaves its domain"):
+        recheck.part({**upper, "evidence": far})
+    proof = settle(at_most(1, exp(log_w))).to_dict()
+    with pytest.raises(recheck.RefusedError, match="l leaves its domain"):
+        recheck.part({**proof, "evidence": {**proof["evidence"], "inside": {"w": "4"}}})
+    K = Variable("K", 0, oo, open="both")
+    escape = settle(order(Variable("r", 0, oo), K, constant=K)).to_dict()
+    assert recheck.part(escape) == Verdict.REFUTED
+    undefined = {"name": "l", "lower": None, "lower_open": True, "upper": None, "upper_open": True, "log_of": "-r"}
+    with pytest.raises(recheck.RefusedError, match="a logarithm may be undefined"):
+        recheck.part({**escape, "variables": [*escape["variables"], undefined]})

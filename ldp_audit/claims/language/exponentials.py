@@ -50,21 +50,61 @@ from ldp_audit.mechanisms.variable import (
 )
 
 
-def unified(expressions: Sequence[Expr]) -> list[Expr]:
-    """The expressions with one exponential for each exponent, and their variables' domains likewise.
+def unified(sides: Sequence[Expr], bounding: Sequence[Variable] = ()) -> tuple[list[Expr], tuple[Variable, ...]]:
+    """Both sides with one exponential for each exponent, and their variables' domains likewise; and the variables that
+    are in neither side, but bound those that are.
+
+    bounding: such variables of the given sides. The rewriting adds those that it removes: eps in [0, 1] with
+    eps = ln t bounds t in exp(eps) <= 3, which becomes t <= 3.
 
     Hyperbolic functions are rewritten by exp, integer rounding by Ceil, sums by their closed forms, and binomial
-    coefficients as multiples of one, which must cancel. Expressions with none of these, no logarithm and no two linked
+    coefficients as multiples of one, which must cancel. Sides with none of these, no logarithm and no two linked
     variables are unchanged. Raises ValueError for a sum without a closed form, and for binomials that remain.
     """
-    expressions = _without_roots(without_binomials([by_exponentials(one) for one in expressions]))
+    given = variables_of([*sides, *bounding])
+    dependent = [v for v in given if _depends_on_others(v) and not _is_bounded_by_its_exponent(v, given)]
+    closed = without_binomials([by_exponentials(one) for one in sides])
+    found, domains = _rewritten(closed, dependent)
+    present, known = {*variables_of(found)}, {v.name for v in bounding}
+    removed = [v for v in variables_of(domains) if v not in present and _depends_on_others(v)]
+    return found, tuple(v for v in removed if v.name in known or not _is_implied(v))
+
+
+def _depends_on_others(variable: Variable) -> bool:
+    """Whether its domain depends on other variables, or its value on an exponent that has a domain of its own."""
+    linked = variable.argument is not None and not ranges_over_all_exponentials(variable)
+    return linked or bool(variable.lower.free_symbols | variable.upper.free_symbols)
+
+
+def _is_bounded_by_its_exponent(variable: Variable, among: Sequence[Variable]) -> bool:
+    """Whether it takes all values of its exponential, and the exponent's variables are there to say which."""
+    return ranges_over_all_exponentials(variable) and variable.exp_of.free_symbols <= {*among}
+
+
+def _is_implied(variable: Variable) -> bool:
+    """Whether an exponential or a logarithm certainly lies in its range wherever its argument is in its domain."""
+    argument, lower, upper = variable.argument, variable.lower, variable.upper
+    if argument is None or variable.integer_valued or not (lower.is_number and upper.is_number):
+        return False
+    if variable.log_of is not None:
+        return lower == -oo and upper == oo and certain(argument > 0)
+    above = lower <= 0 or certain(argument > log(lower) if variable.lower_open else argument >= log(lower))
+    if not above or upper <= 0:
+        return False
+    return upper == oo or certain(argument < log(upper) if variable.upper_open else argument <= log(upper))
+
+
+def _rewritten(sides: list[Expr], domains: Sequence[Variable]) -> tuple[list[Expr], list[Expr]]:
+    """Both sides, and the variables whose domains depend on others, with one exponential for each exponent."""
+    expressions = _without_roots([*sides, *domains])
+    count = len(sides)
     variables = variables_of(expressions)
     ends = [end for v in variables for end in (v.lower, v.upper) if not end.is_infinite]
     linked = [v for v in variables if v.exp_of is not None]
     powers = {node for side in (*expressions, *ends) for node in side.atoms(exp, log, Pow) if node.free_symbols}
     nodes = sorted((node for node in powers if isinstance(node, log) or _is_power(node)), key=str)
     if len(linked) < 2 and not nodes:
-        return expressions
+        return expressions[:count], expressions[count:]
     letters = _Letters(variables)
     rates: dict[Expr, set[Rational]] = {}
     for exponent in [*(letters.exponent(node) for node in nodes), *(v.exp_of for v in linked)]:
@@ -75,18 +115,18 @@ def unified(expressions: Sequence[Expr]) -> list[Expr]:
             continue  # the exponential of a logarithm is its argument
         chosen[monomial] = _variable(monomial, _common(rates[monomial]), linked, [*letters.all(), *chosen.values()])
     units = {monomial: v.exp_of / monomial for monomial, v in chosen.items()}  # before their variables' domains change
-    chosen = {monomial: _between(v, monomial, chosen, units) for monomial, v in chosen.items()}
+    chosen = {m: v if v in linked else _between(v, m, chosen, units) for m, v in chosen.items()}
     swap = {
         v: _power(v.exp_of, chosen, units)
         for v in linked
         if v not in chosen.values() and ranges_over_all_exponentials(v)
     }
-    found = _Rewriting(letters, chosen, units, swap, variables).of_all(expressions)
-    found = _without_logarithm(found, chosen, units)
+    rewritten = _Rewriting(letters, chosen, units, swap, variables).of_all(expressions)
+    found = _without_logarithm(rewritten[:count], chosen, units)
     several = len({v for one in found for v in one.free_symbols}) > 1
     apart = _exponents_apart(found, letters) if several else None
     bounded = {v for v in linked if not ranges_over_all_exponentials(v)}  # by more than their exponents' domains
-    return found if apart is None or bounded - {*variables_of(apart)} else apart
+    return found if apart is None or bounded - {*variables_of(apart)} else apart, rewritten[count:]
 
 
 def _without_logarithm(sides: list[Expr], chosen: dict[Expr, Variable], units: dict[Expr, Expr]) -> list[Expr]:
@@ -274,7 +314,7 @@ def _variable(monomial: Expr, step: Rational, linked: Sequence[Variable], others
 def _between(letter: Variable, monomial: Expr, chosen: dict[Expr, Variable], units: dict[Expr, Expr]) -> Variable:
     """A new letter whose exponent is bounded by another letter's, is bounded by that letter: e**x <= e**y for x <=
     y."""
-    if not isinstance(monomial, Variable) or not letter.name.startswith("exp_"):
+    if not isinstance(monomial, Variable):
         return letter
     step = letter.exp_of / monomial  # type: ignore[operator]
     ends = [letter.lower, letter.upper]

@@ -30,6 +30,7 @@ class Statement:
         all": some value of `constant` suffices for all values of the other variables (O-statements).
     constant: the variable of an O-statement; positive.
     label: this part in words.
+    bounding: variables that are in neither side any more, but bound those that are; the rewriting finds them.
 
     Exponentials of one exponent (EPSILON, T, ROOT_T, exp(c EPSILON), a variable with `exp_of`) become powers of one
     variable in both sides and in the domains (`exponentials.py`).
@@ -42,6 +43,7 @@ class Statement:
     label: str = ""
     quantifier: Quantifier = "for all"
     constant: Variable | None = None
+    bounding: tuple[Variable, ...] = field(default=(), kw_only=True)
     wrote: tuple[Expr, Expr] | None = field(default=None, init=False, compare=False)
     """Both sides as given, if exponentials or logarithms were rewritten; else None."""
 
@@ -55,7 +57,9 @@ class Statement:
             if not isinstance(value, Expr) or value.has(I, zoo, nan):
                 raise ValueError(f"{side} side must be a finite real expression, got {getattr(self, side)!r}")
             object.__setattr__(self, side, value)
-        given, found = (self.left, self.right), unified([self.left, self.right])
+        given = (self.left, self.right)
+        found, bounding = unified(given, self.bounding)
+        object.__setattr__(self, "bounding", bounding)
         for side, value in zip(("left", "right"), found, strict=True):
             if value.has(oo, -oo):  # only a sum may be infinite, and sums have closed forms by now
                 raise ValueError(f"{side} side must be a finite real expression, got {getattr(self, side)!r}")
@@ -70,7 +74,7 @@ class Statement:
 
     @cached_property
     def _variables(self) -> list[Variable]:
-        found = variables_of([self.left, self.right])
+        found = variables_of([self.left, self.right, *self.bounding])
         found = in_order(found, lambda variable: is_linked(variable, found))
         if self.constant is not None:
             found = [self.constant, *(v for v in found if v != self.constant)]
@@ -94,7 +98,12 @@ class Statement:
                 if moved != variable:
                     swap[variable] = moved
         left, right = substituted(self.left, swap), substituted(self.right, swap)
-        return replace(self, left=left, right=right)
+        bounding = tuple(v for v in (swap.get(v, v) for v in self.bounding) if isinstance(v, Variable))
+        return replace(self, left=left, right=right, bounding=bounding)
+
+    def on_wider_domain(self) -> Statement:
+        """The statement about its sides' variables alone; if it holds for all their values, so does this one."""
+        return replace(self, bounding=())
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, for report.json: strings in Python's arithmetic notation."""
