@@ -54,9 +54,9 @@ def _first_call() -> None:
 
 
 def third(n: int) -> bool:
-    """Whether this is the fifth call of the test, the first of its third chunk; the search asks for fewer outputs."""
-    big_calls[0] += n == CHUNK_ROWS
-    return n == CHUNK_ROWS and big_calls[0] == 5
+    """Whether this is the fifth call of the test, the first of its third chunk; the search asks for others."""
+    big_calls[0] += n == ROWS
+    return n == ROWS and big_calls[0] == 5
 
 
 def raises(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -90,7 +90,9 @@ def other_shape(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
     return np.zeros((n, 3)) if third(n) else leaky(x, n, rng)
 
 
-SIX_CHUNKS = ["--inputs=-1,1", "--epsilon", "1", "--samples", str(7 * CHUNK_ROWS)]
+MANY_CALLS = ["--inputs=-1,1", "--epsilon", "1", "--samples", str(7 * CHUNK_ROWS)]
+ROWS = 3116
+"""Outputs of a call of the test of these."""
 
 
 def audit(*arguments: str) -> int:
@@ -105,13 +107,13 @@ def outcome(path: Path) -> dict[str, Any]:
 
 def test_a_sound_program_is_0_a_leaky_one_1_and_both_are_described(tmp_path: Path, capsys: Captured) -> None:
     path = tmp_path / "a.json"
-    assert audit(f"{HERE}:honest", *SIX_CHUNKS, "--json", str(path)) == 0
+    assert audit(f"{HERE}:honest", *MANY_CALLS, "--json", str(path)) == 0
     captured = capsys.readouterr()
     assert captured.out.startswith("consistent: claimed epsilon 1\n  epsilon is at least  0.9")
     assert "smallest epsilon that this event would have shown" in captured.out
     assert captured.err == ""  # it takes less than two seconds
     assert outcome(path)["verdict"] == "consistent"
-    assert audit(f"{HERE}:leaky", *SIX_CHUNKS, "--json", str(path)) == 1
+    assert audit(f"{HERE}:leaky", *MANY_CALLS, "--json", str(path)) == 1
     assert capsys.readouterr().out.startswith("violated: claimed epsilon 1\n  epsilon is at least  2.1")
     assert outcome(path)["verdict"] == "violated"
 
@@ -177,8 +179,8 @@ def test_an_argument_that_cannot_be_read_is_exit_code_2(argument: str, message: 
         ("raises", "it raised ArithmeticError: boom"),
         ("ends", "it raised SystemExit: 0"),
         ("hangs", "no answer within 0.5 s"),
-        ("short", "it returned 65535 outputs, 65536 were asked for"),
-        ("not_a_number", "it returned NaN, first as output 0 of 65536"),
+        ("short", "it returned 3115 outputs, 3116 were asked for"),
+        ("not_a_number", "it returned NaN, first as output 0 of 3116"),
         ("other_shape", "it returned vectors of 3 after numbers or labels in an earlier call"),
     ],
 )
@@ -187,21 +189,21 @@ def test_a_broken_program_is_named_and_what_was_counted_is_kept(
 ) -> None:
     path, state = tmp_path / "a.json", tmp_path / "state.json"
     files = ["--json", str(path), "--resume", str(state), "--timeout", "0.5"]
-    assert audit(f"{HERE}:{target}", *SIX_CHUNKS, *files) == 2
+    assert audit(f"{HERE}:{target}", *MANY_CALLS, *files) == 2
     captured = capsys.readouterr()
-    place = "the sampler, on input 1 (call 1.1.2, n = 65536): "
+    place = "the sampler, on input 1 (call 1.1.2, n = 3116): "
     assert f"ldp-audit audit: {place}{complaint} (before that, y <= -1: " in captured.err
-    assert f" of 131072, kept in {state})" in captured.err
+    assert f" of 6232, kept in {state})" in captured.err
     assert captured.err.count("\n") == 1
     assert captured.out == ""
     document = json.loads(path.read_text())
     assert (document["kind"], document["error"]) == ("audit-error", place + complaint)
-    assert document["partial"]["trials"] == [2 * CHUNK_ROWS] * 2
+    assert document["partial"]["trials"] == [2 * ROWS] * 2
     assert json.loads(state.read_text())["done"] == [[0, 2]]
     # the program is well again from its sixth call on, and the run goes on to the result that it would have had
-    assert audit(f"{HERE}:{target}", *SIX_CHUNKS, *files) == 1
+    assert audit(f"{HERE}:{target}", *MANY_CALLS, *files) == 1
     whole = tmp_path / "whole.json"
-    audit(f"{HERE}:leaky", *SIX_CHUNKS, "--json", str(whole))
+    audit(f"{HERE}:leaky", *MANY_CALLS, "--json", str(whole))
     assert outcome(path)["witness"] == outcome(whole)["witness"]
 
 
@@ -242,18 +244,18 @@ def test_a_run_that_is_killed_goes_on_to_the_same_result(tmp_path: Path, monkeyp
 
 def test_workers_do_not_change_the_result(tmp_path: Path) -> None:
     one, two = tmp_path / "one.json", tmp_path / "two.json"
-    assert audit(f"{HERE}:leaky", *SIX_CHUNKS, "--json", str(one)) == 1
-    assert audit(f"{HERE}:leaky", *SIX_CHUNKS, "--workers", "2", "--json", str(two)) == 1
+    assert audit(f"{HERE}:leaky", *MANY_CALLS, "--json", str(one)) == 1
+    assert audit(f"{HERE}:leaky", *MANY_CALLS, "--workers", "2", "--json", str(two)) == 1
     assert outcome(one) == outcome(two)
 
 
 def test_a_state_of_other_arguments_is_refused(tmp_path: Path, capsys: Captured) -> None:
     state = str(tmp_path / "state.json")
-    assert audit(f"{HERE}:leaky", *SIX_CHUNKS, "--resume", state) == 1
+    assert audit(f"{HERE}:leaky", *MANY_CALLS, "--resume", state) == 1
     capsys.readouterr()
-    assert audit(f"{HERE}:leaky", *SIX_CHUNKS, "--resume", state, "--seed", "1") == 2
+    assert audit(f"{HERE}:leaky", *MANY_CALLS, "--resume", state, "--seed", "1") == 2
     assert "is the state of an audit of other arguments: seed was 0 and is 1" in capsys.readouterr().err
-    assert audit(f"{HERE}:honest", *SIX_CHUNKS, "--resume", state) == 2
+    assert audit(f"{HERE}:honest", *MANY_CALLS, "--resume", state) == 2
     assert f"target was '{HERE}:leaky' and is '{HERE}:honest'" in capsys.readouterr().err
 
 
@@ -262,14 +264,14 @@ def test_a_random_seed_is_stated_and_belongs_to_the_state(tmp_path: Path) -> Non
     for name in ("a.json", "b.json", "c.json"):
         path = tmp_path / name
         resume = [] if name == "c.json" else ["--resume", str(state)]
-        audit(f"{HERE}:leaky", *SIX_CHUNKS, "--seed", "random", "--json", str(path), *resume)
+        audit(f"{HERE}:leaky", *MANY_CALLS, "--seed", "random", "--json", str(path), *resume)
         seeds.append(outcome(path)["seed"])
     assert seeds[0] == seeds[1] != seeds[2]  # 48 random bits
 
 
 def test_a_witness_is_confirmed_and_runs_are_merged(tmp_path: Path, capsys: Captured) -> None:
     first, second, third_, merged = (tmp_path / f"{name}.json" for name in ("first", "second", "third", "merged"))
-    assert audit(f"{HERE}:leaky", *SIX_CHUNKS, "--json", str(first)) == 1
+    assert audit(f"{HERE}:leaky", *MANY_CALLS, "--json", str(first)) == 1
     assert audit(f"{HERE}:leaky", "--confirm", str(first), "--seed", "1", "--json", str(second)) == 1
     more = ("--seed", "2", "--samples", "1e5", "--json", str(third_))
     assert audit(f"{HERE}:leaky", "--confirm", str(first), *more) == 1
@@ -296,7 +298,7 @@ def test_an_interruption_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(f"{HERE}.third", interrupt)
     state = tmp_path / "state.json"
-    assert audit(f"{HERE}:raises", *SIX_CHUNKS, "--resume", str(state)) == 130
+    assert audit(f"{HERE}:raises", *MANY_CALLS, "--resume", str(state)) == 130
     assert capsys.readouterr().err == f"ldp-audit audit: interrupted; --resume {state} goes on from there\n"
 
 
@@ -310,11 +312,11 @@ def test_progress_is_told_after_two_seconds_and_not_when_quiet(
         return clock[0]
 
     monkeypatch.setattr(time, "perf_counter", passing)
-    audit(f"{HERE}:leaky", *SIX_CHUNKS)
+    audit(f"{HERE}:leaky", *MANY_CALLS)
     told = capsys.readouterr().err
     assert "samples of each input, epsilon at least 2." in told
     assert told.endswith("so far\n")
-    audit(f"{HERE}:leaky", *SIX_CHUNKS, "--quiet")
+    audit(f"{HERE}:leaky", *MANY_CALLS, "--quiet")
     assert capsys.readouterr().err == ""
 
 

@@ -120,7 +120,12 @@ def assert_private(
     looks = _looks(program, named, found, goal, room.rarest, max_samples - room.pilot - found.spent)
     drawn = program.looked + room.pilot * len(named) + found.drawn + 2 * FIRST_CALLS
     result = _result(looks, found, goal, room, drawn, program, time.perf_counter() - start)
-    result = if_independent(result, program, fresh)
+    otherwise = [
+        replace(result, epsilon_lower=look.bound, delta_lower=look.region.delta_lower(epsilon), witness=look.witness)
+        for look in looks
+        if look.witness.calls_for_one and look.bound > goal.epsilon
+    ]
+    result = if_independent(result, program, fresh, otherwise=otherwise)
     if result.violated:
         raise PrivacyViolation(result)
     if result.inconclusive:
@@ -207,10 +212,7 @@ def _looks(program: Program, inputs: Sequence[Any], found: Found, goal: Goal, ra
 def _result(
     looks: list[_Look], found: Found, goal: Goal, room: Room, drawn: int, program: Program, seconds: float
 ) -> AuditResult:
-    # A violation by outputs that are each a call of its own stands also where a call's outputs depend on each other.
-    alone = [look for look in looks if look.witness.calls_for_one and look.bound > goal.epsilon]
-    bounds = alone or looks
-    best = max(bounds, key=lambda look: look.bound)
+    best = max(looks, key=lambda look: look.bound)
     tested = [look.witness.counts for look in looks if not look.witness.calls_for_one][-1:]
     repeats = [look.witness.counts for look in looks if look.witness.calls_for_one]
     violated = best.bound > goal.epsilon
@@ -226,7 +228,7 @@ def _result(
     return AuditResult(
         verdict=verdict,
         epsilon_lower=best.bound,
-        delta_lower=max(look.region.delta_lower(goal.epsilon) for look in bounds),
+        delta_lower=max(look.region.delta_lower(goal.epsilon) for look in looks),
         claimed_epsilon=goal.epsilon,
         claimed_delta=goal.delta,
         confidence=1 - goal.false_alarm,

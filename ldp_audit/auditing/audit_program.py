@@ -164,10 +164,7 @@ def audit(
         findings.append(_finding(witness, own, one.design_epsilon(claimed_delta), claim))
     repeated, calls = _repeats(program, named, found.places, budget["calls"], claim, samples)
     findings += repeated
-    # A violation by outputs that are each a call of its own stands also where a call's outputs depend on each other.
-    alone = [one for one in repeated if one.epsilon > (claimed_epsilon or 0)]
-    bounds = alone or findings
-    best = max(bounds, key=lambda finding: finding.epsilon)
+    best = max(findings, key=lambda finding: finding.epsilon)
     floor = coverage_floor(found.learned)
     sections = {"counted": counted(program, test, counts, design, claim, confidence, floor).to_dict()}
     seen = Curves(tuple(others), budget["curves"]) if curves else None
@@ -193,7 +190,7 @@ def audit(
     result = AuditResult(
         verdict=verdict,
         epsilon_lower=best.epsilon,
-        delta_lower=max((finding.delta for finding in bounds if finding.delta is not None), default=None),
+        delta_lower=max((finding.delta for finding in findings if finding.delta is not None), default=None),
         claimed_epsilon=claimed_epsilon,
         claimed_delta=claimed_delta,
         confidence=confidence,
@@ -208,7 +205,12 @@ def audit(
         sections=sections,
         divergences=divergences,
     )
-    result = if_independent(result, program, fresh)
+    otherwise = [
+        replace(result, epsilon_lower=one.epsilon, delta_lower=one.delta, witness=one.witness)
+        for one in repeated
+        if one.epsilon > (claimed_epsilon or 0)
+    ]
+    result = if_independent(result, program, fresh, otherwise=otherwise)
     if seen is not None and result.violated and any(one.violated for one in divergences):
         # The divergences come from other events, whose counts may show a dependence that the first one's do not.
         checked = if_independent(replace(result, witness=seen.witness(test.pair, found.levels)), program, fresh)

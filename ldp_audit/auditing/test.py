@@ -392,10 +392,13 @@ def _event(keys: set[Any]) -> Event:
     return Event(intervals=((0.5, math.inf),), score=Equals(next(iter(keys))))
 
 
-def if_independent(result: AuditResult, program: Program, fresh: Fresh, stage: int = TEST) -> AuditResult:
+def if_independent(
+    result: AuditResult, program: Program, fresh: Fresh, stage: int = TEST, otherwise: Sequence[AuditResult] = ()
+) -> AuditResult:
     """The result; or, where it is a bound on outputs that depend on each other, a bound of 0 that says so.
 
     fresh: the program before its first call.   stage: of the test, so that no two checks draw the same outputs.
+    otherwise: results on outputs that are each a call of its own, which stand where a call's outputs depend.
     """
     if not (result.violated or (result.claimed_epsilon is None and result.epsilon_lower > 0)):
         return result
@@ -405,6 +408,9 @@ def if_independent(result: AuditResult, program: Program, fresh: Fresh, stage: i
         return replace(result, notes=(*result.notes, why))
     if said is None:
         return result
+    if otherwise:
+        instead = replace(otherwise[0], samples_used=result.samples_used)
+        return if_independent(instead, program, fresh, stage, otherwise[1:])
     delta = None if result.delta_lower is None else 0.0
     return replace(result, verdict=INCONCLUSIVE, epsilon_lower=0.0, delta_lower=delta, notes=(said, *result.notes))
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from ldp_audit import audit
+from ldp_audit.auditing import PrivacyViolation, assert_private
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.test import FIRST_CALLS, first_calls, suspected, suspected_by_few
 from tests.together import together
@@ -65,8 +67,21 @@ def test_few_calls_and_all_of_them_end_in_the_same_test() -> None:
 def test_a_fixed_seed_is_caught(samples: int, options: dict[str, Any]) -> None:
     found = audit(Counting(0), (0.0, 1.0), 1.0, samples=samples, **{"confidence": 0.95, **options})
     assert found.violated
+
+
+def test_a_violation_by_single_calls_stands_where_outputs_of_a_call_depend() -> None:
+    """The event has the larger bound, and is withdrawn."""
+
+    def sampler(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        return np.array([x]) if n == 1 else x + rng.laplace(scale=0.1, size=n) + rng.normal(scale=0.3)
+
+    found = audit(sampler, (0.0, 1.0), 0.5, samples=20_000)
+    assert found.violated
     assert found.witness.calls_for_one
     assert "each output by a call of its own" in found.describe()
+    with pytest.raises(PrivacyViolation) as caught:
+        assert_private(sampler, 0.5, (0.0, 1.0), detects=2.0)
+    assert caught.value.result.witness.calls_for_one
 
 
 @together("samples", [1_953, 1_999, 2_750, 3_999])
