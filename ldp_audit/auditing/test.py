@@ -57,13 +57,13 @@ FALSE_ALARM = 1e-6
 """Of calling outputs dependent that are independent, about."""
 _DRIFT = 1e-9
 """And of calling a search unlike its test: the event is the best of some thousands, of many pairs of inputs."""
-_CALLS, _TEST_CALLS = 32, 128
-"""Calls of each input that look for dependence, and about the fewest of a test."""
+_CALLS, _TEST_CALLS, _LEAST_SIZE = 32, 128, 16
+"""Calls of each input that look for dependence; about the fewest of a test, unless they had fewer outputs than this."""
 
 
 def call_size(trials: int, most: int) -> int:
     """Outputs a call of a test of so many outputs of each input.   most: what a call may hold."""
-    return max(1, min(most, -(-trials // _TEST_CALLS)))
+    return min(most, max(_LEAST_SIZE, -(-trials // _TEST_CALLS)))
 
 
 @dataclass(frozen=True)
