@@ -2,8 +2,9 @@
 
 A request is one line, {"x": INPUT, "n": COUNT, "seed": SEED}. Its answer is exactly COUNT lines on standard output, one
 output each: a JSON value; or else a number as Python reads it (.5, inf); or else text. A value that recurs in another
-spelling, such as 1 and "1 ", is refused, since whoever reads the lines may tell them apart. One process answers request
-after request until its standard input ends, and flushes its output after each answer.
+spelling, such as 1 and "1 ", 0.0 and -0.0, or a line that ends in CR LF and one that ends in LF, is refused, since
+whoever reads the lines may tell them apart. One process answers request after request until its standard input ends,
+and flushes its output after each answer.
 
 A command with {x} among its words is started anew instead, with the input in that place (text as it is, all else as
 JSON), and prints its outputs: as many as stand where {n} is, or, without {n}, one. {seed} is a seed. No shell reads the
@@ -25,7 +26,7 @@ import signal
 import subprocess
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,7 +85,7 @@ class CommandSampler(NamedSampler):
     command: tuple[str, ...]
     timeout: float = 60.0
     _fed: list[_Process] = field(default_factory=list, init=False, repr=False, compare=False)
-    _spelled: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # MOST values
+    _spelled: dict[Any, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __reduce__(self) -> Any:
         return type(self), (self.command, self.timeout)
@@ -93,21 +94,9 @@ class CommandSampler(NamedSampler):
         """n outputs on input x."""
         at_once = MOST if not self.takes("x") or self.takes("n") else 1
         lines = [line for one in requests(x, n, rng, at_once) for line in self._answered(one)]
-        return [flattened(self._read(line)) for line in lines]
-
-    def _read(self, line: str) -> Any:
-        """The value of a line. Raises ProgramError where the same value was spelled in another way before."""
-        value = _value(line)
-        exact = type(value) is int and abs(value) <= 2**53
-        known = repr(float(value) if exact else value)  # 1 and 1.0 are one number to the audit, 1 and "1" are not
-        if len(self._spelled) < MOST or known in self._spelled:
-            before = self._spelled.setdefault(known, line)
-            if before != line:
-                raise ProgramError(
-                    f"{shlex.join(self.command):.200}: it printed one value as {cut(before)} and as {cut(line)}, which "
-                    "its receiver may tell apart and the audit does not: print each value in one way"
-                )
-        return value
+        values = [_value(line.removesuffix("\r")) for line in lines]
+        refuse_other_spellings(self._spelled, zip(values, lines, strict=True), shlex.join(self.command))
+        return [flattened(value) for value in values]
 
     @property
     def name(self) -> str:
@@ -180,6 +169,35 @@ def json_of(value: Any) -> str:
         raise ProgramError(f"the input cannot be sent as JSON: {error}") from None
 
 
+def refuse_other_spellings(known: dict[Any, str], spelled: Iterable[tuple[Any, str]], program: str) -> None:
+    """Raises ProgramError where a value comes in another spelling than before.
+
+    known: the first MOST values, with their spellings; new ones are added.   spelled: values, each with its spelling.
+    """
+    for value, spelling in spelled:
+        key = _key(value)
+        before = known.get(key, spelling)
+        if before != spelling:
+            raise ProgramError(
+                f"{program:.200}: it printed one value as {cut(before)} and as {cut(spelling)}, which its receiver may "
+                "tell apart and the audit does not: print each value in one way"
+            )
+        if len(known) < MOST:
+            known[key] = spelling
+
+
+def _key(value: Any) -> Any:
+    """Equal for values that an audit takes for one: 1, 1.0 and true, 0.0 and -0.0, also within lists and dictionaries.
+
+    Dictionaries whose keys are in another order are told apart there, and here.
+    """
+    if isinstance(value, list):
+        return tuple(map(_key, value))
+    if isinstance(value, dict):
+        return dict, *((name, _key(part)) for name, part in value.items())
+    return value
+
+
 def shortened(text: str) -> str:
     """The text in a message, 300 characters at most."""
     return text if len(text) <= _TAIL else text[:_TAIL] + "..."
@@ -234,7 +252,10 @@ class _Process:
             os.set_blocking(pipe.fileno(), False)
 
     def answer(self, request: bytes, n: int, seconds: float) -> list[str]:
-        """The n lines that it prints: after the request if it is fed, else until it ends. Raises _FaultError."""
+        """The n lines that it prints: after the request if it is fed, else until it ends. Raises _FaultError.
+
+        A line has its CR, and its bytes that are not UTF-8 as lone surrogates.
+        """
         deadline, program, fed = time.monotonic() + seconds, self._program, self._fed
         self._printed[:] = (program.stdout.read(_READ) if fed else None) or b""  # type: ignore[union-attr]
         if self._printed:
@@ -273,9 +294,11 @@ class _Process:
         return chunk
 
     def _read(self, n: int, deadline: float) -> list[str]:
-        found = self._printed.decode(errors="backslashreplace").split("\n")
+        found = self._printed.decode(errors="surrogateescape").split("\n")  # no two answers are one text
         if not found[-1]:
             found.pop()
+        elif len(found) > 1 and found[-2].endswith("\r"):
+            found[-1] += "\r"  # lines that are joined by CR LF
         end = ""
         if self._ended:
             try:
@@ -285,7 +308,7 @@ class _Process:
                 raise _FaultError("it closed its output, and did not end") from None
         if len(found) != n or self._program.returncode:
             raise _FaultError(f"it printed {len(found)} of {n} lines{end}")
-        return [line.removesuffix("\r") for line in found]
+        return found
 
     def kill(self) -> None:
         """End it at once."""

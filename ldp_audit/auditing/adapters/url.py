@@ -1,16 +1,19 @@
 """A service on this machine, as a sampler: each request is a POST of JSON, each answer an array of outputs.
 
 The body is {"x": INPUT, "n": COUNT, "seed": SEED}, as of a command that is fed; the answer is a JSON array of COUNT
-outputs, with status 200. Hosts other than the loopback are refused unless they are allowed: an audit sends millions of
-outputs' worth of requests, and its inputs leave the machine. No redirect is followed, and no proxy is used.
+outputs, with status 200. As of a command, a value that recurs in another spelling is refused, such as 1 and 1.0.
+Hosts other than the loopback are refused unless they are allowed: an audit sends millions of outputs' worth of
+requests, and its inputs leave the machine. No redirect is followed, and no proxy is used.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import json
+import re
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
@@ -20,9 +23,18 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Re
 import numpy as np
 
 from ldp_audit.auditing.adapters.adapted_sampler import flattened
-from ldp_audit.auditing.adapters.command import MOST_BYTES, checked_timeout, json_of, requests, shortened
+from ldp_audit.auditing.adapters.command import (
+    MOST_BYTES,
+    checked_timeout,
+    json_of,
+    refuse_other_spellings,
+    requests,
+    shortened,
+)
 from ldp_audit.auditing.program import NamedSampler, ProgramError
 from ldp_audit.numerics import instance
+
+_BETWEEN = re.compile(r"[\s,]*")  # two elements of an array
 
 
 def from_url(url: str, *, timeout: float = 60.0, allow_remote: bool = False) -> UrlSampler:
@@ -59,6 +71,7 @@ class UrlSampler(NamedSampler):
 
     url: str
     timeout: float = 60.0
+    _spelled: dict[Any, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __call__(self, x: Any, n: int, rng: np.random.Generator) -> list[Any]:
         """n outputs on input x."""
@@ -83,10 +96,11 @@ class UrlSampler(NamedSampler):
         """See `NamedSampler`."""
 
     def _answered(self, opener: OpenerDirector, request: dict[str, Any]) -> list[Any]:
-        question, body = json_of(request), b""
+        question, body, text = json_of(request), b"", ""
         try:
             body = self._body(opener, question.encode())
-            found = json.loads(body)
+            text = body.decode(json.detect_encoding(body), "surrogatepass")
+            found = json.loads(text)
             fault = None if isinstance(found, list) else "is no array"
             if fault is None and len(found) != request["n"]:
                 fault = f"has {len(found)} outputs, {request['n']} were asked for"
@@ -98,6 +112,7 @@ class UrlSampler(NamedSampler):
         if fault is not None:
             got = f"; it answered {shortened(repr(body.decode(errors='backslashreplace')))}" if body else ""
             raise ProgramError(f"{self.url:.200}: the answer {fault}; it was asked {shortened(question)}{got}")
+        refuse_other_spellings(self._spelled, _elements(text, len(found)), self.url)
         return found
 
     def _body(self, opener: OpenerDirector, question: bytes) -> bytes:
@@ -113,6 +128,15 @@ class UrlSampler(NamedSampler):
                 if len(body) > MOST_BYTES:
                     raise OSError(f"it has more than {MOST_BYTES} bytes")
         return bytes(body)
+
+
+def _elements(array: str, n: int) -> Iterator[tuple[Any, str]]:
+    """The n elements of an array in JSON, each with its text."""
+    end, decoder = array.index("[") + 1, json.JSONDecoder()
+    for _ in range(n):
+        start = _BETWEEN.match(array, end).end()  # type: ignore[union-attr]
+        value, end = decoder.raw_decode(array, start)
+        yield value, array[start:end]
 
 
 class _NoRedirect(HTTPRedirectHandler):

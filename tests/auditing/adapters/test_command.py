@@ -120,11 +120,56 @@ def test_a_line_is_json_or_a_number_or_text() -> None:
     assert found[9:] == [{"a": 1}, int("7" * 60)]
 
 
-@together("spelled", [("1", "1 "), ("1", "1.0"), ("0.5", "0.50"), ("a", '"a"'), ("[1, 2]", "[1,2]")])
+@together(
+    "spelled",
+    [
+        ("1", "1 "),
+        ("1", "1.0"),
+        ("1", "true"),
+        ("0.5", "0.50"),
+        ("0.0", "-0.0"),
+        ("9007199254740992", "9007199254740992.0"),
+        ("a", '"a"'),
+        ("a", "a\r"),
+        ("7", "7\r"),
+        ("[1, 2]", "[1,2]"),
+        ("[1, 2]", "[1.0, 2]"),
+        ("[0.0, 0.5]", "[-0.0, 0.5]"),
+        ('["a", [1]]', '["a", [1.0]]'),
+        ('{"a": 1}', '{"a": 1.0}'),
+        ('{"a": 2}', '{"a": 1, "a": 2}'),
+    ],
+)
 def test_a_value_that_is_printed_in_two_ways_is_refused(spelled: tuple[str, str]) -> None:
     """Would catch a client whose spelling is its input, and which is called consistent."""
     with pytest.raises(ProgramError, match=r"it printed one value as .* print each value in one way"):
         audit(from_command(client(f"print(*[{spelled!r}[x]] * n, sep='\\n')")), (0, 1), 1.0, samples=500)
+
+
+def test_values_that_are_printed_in_one_way_each_are_taken() -> None:
+    """Would catch a refusal of numbers in the shortest of their forms, as most languages print them."""
+    printed = ["1", "0.5", "1e-07", "0.1", "9007199254740992", "9007199254740993", "1.5e300", "a", "A", "[1, 0.5]"]
+    printed += ["[0.5, 1]", "[[1, 0.5]]", '{"a": 1, "b": 0.5}', '{"b": 0.5, "a": 1}', '{"a": [1]}', "null", ""]
+    assert len(outputs(f"print(*{printed * 2!r}, sep='\\n')", 2 * len(printed))) == 2 * len(printed)
+
+
+def test_lines_that_all_end_as_on_windows_are_read_without_their_ends() -> None:
+    """The last line of a client that joins its lines has no end."""
+    assert outputs("print('1\\r\\n0.5\\r\\na\\r\\n1\\r')", 4) == [1, 0.5, "a", 1]
+    code = "import sys; sys.stdout.write('\\r\\n'.join(['7'] * int(sys.argv[2])))"
+    assert from_command([sys.executable, "-S", "-c", code, "{x}", "{n}"])(0, 3, np.random.default_rng(0)) == [7] * 3
+
+
+def test_bytes_that_are_not_utf_8_are_labels_of_their_own() -> None:
+    """Would catch a client that sends the byte 0xff on one input, its escape as text on the other, and passes.
+
+    Epsilon is infinite; a result with such a label can be printed, and is JSON.
+    """
+    answer = "[sys.stdout.buffer.write([b'\\xff\\n', b'\\\\xff\\n'][x]) for _ in range(n)]"
+    found = audit(from_command(client(answer)), (0, 1), 1.0, samples=500)
+    assert found.verdict == "violated"
+    assert found.describe().encode()
+    assert json.dumps(found.to_dict()).encode()
 
 
 def test_inputs_arrive_as_json_has_them() -> None:

@@ -18,9 +18,18 @@ from ldp_audit.auditing.adapters import as_sampler
 from ldp_audit.auditing.program import ProgramError
 from tests.together import together
 
+SPELLED = {
+    "/number": ("1", "1.0"),
+    "/zero": ("0.0", "-0.0"),
+    "/row": ("[1, 2]", "[1.0, 2]"),
+    "/text": ('"A"', '"\\u0041"'),
+    "/keys": ('{"a":2}', '{"a":1,"a":2}'),
+}
+"""One value in two ways, by the input."""
+
 
 class Service(BaseHTTPRequestHandler):
-    """Warner's answer at epsilon 1 under /sound and 2.2 under /broken; under other paths, faults."""
+    """Warner's answer at epsilon 1 under /sound and 2.2 under /broken; under other paths, faults and two spellings."""
 
     protocol_version = "HTTP/1.1"
 
@@ -35,7 +44,9 @@ class Service(BaseHTTPRequestHandler):
         self.send_response(status)
         if self.path == "/moved":
             self.send_header("Location", "/sound")
-        text = {"/text": b"yes", "/failing": b"out of order"}.get(self.path, text)
+        text = {"/words": b"yes", "/failing": b"out of order"}.get(self.path, text)
+        if self.path in SPELLED:
+            text = (" [ " + " ,\n".join([SPELLED[self.path][x]] * n) + "]").encode()
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         text = text[:-1] if self.path == "/cut" else text
@@ -75,7 +86,7 @@ def test_a_sound_service_is_consistent_and_a_broken_one_violated(service: str, m
         ("/short", "the answer has 2 outputs, 3 were asked for"),
         ("/object", "the answer is no array"),
         ("/null", "the answer is no array"),
-        ("/text", "the answer is no JSON"),
+        ("/words", "the answer is no JSON"),
         ("/failing", "the answer is HTTPError: HTTP Error 500: .* it answered 'out of order'"),
         ("/moved", "the answer is HTTPError: HTTP Error 302"),
         ("/cut", "the answer is no JSON"),
@@ -86,6 +97,15 @@ def test_a_service_that_does_not_answer_is_one_error_with_the_request(path: str,
     with pytest.raises(ProgramError, match=rf"{path}: {complaint}") as caught:
         as_sampler(url=service + path, timeout=0.5)(1, 3, np.random.default_rng(0))
     assert 'it was asked {"x": 1, "n": 3, "seed": ' in str(caught.value)
+
+
+@together("path", SPELLED)
+def test_a_value_that_is_sent_in_two_ways_is_refused(path: str, service: str) -> None:
+    """Would catch a service whose spelling is its input, and which is called consistent. One way alone is taken."""
+    sampler, rng = as_sampler(url=service + path), np.random.default_rng(0)
+    assert len(sampler(0, 3, rng)) == 3
+    with pytest.raises(ProgramError, match=r"it printed one value as .* print each value in one way"):
+        sampler(1, 3, rng)
 
 
 def test_a_service_that_is_not_there_is_named() -> None:
