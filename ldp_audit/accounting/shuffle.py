@@ -37,6 +37,7 @@ from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhoo
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, pure_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss, pair_loss_of
+from ldp_audit.losses.profile_loss import chord_middle
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.numerics import as_float, log1mexp, root, whole
@@ -45,6 +46,8 @@ MOST_PLACED = 350.0
 """Nats: beyond, the square of the rarer report's probability underflows, and shuffling hides nobody: see `_beyond`."""
 
 _THIN = 1e-3
+_ROUNDING = 1e-12
+"""By this much of itself a delta may be off by rounding alone, where a loss is exact."""
 
 Others = Literal["worst", "one end", "center"]
 
@@ -149,17 +152,18 @@ def _worst_event(report: PairLoss, epsilon0: float, *, mirrored: bool) -> tuple[
     """Chances of the event that separates two inputs best, and their difference.
 
     None where no such event is known. A profile that is a line in e**epsilon is that of an event with probabilities s t
-    and s; of distributions that mirror each other, the event on one side of the middle has (1 + delta(0))/2 and (1 -
-    delta(0))/2.
+    and s: the best event at the middle of the line has these, by its lower bound there and the upper bound at 0. Of
+    distributions that mirror each other, the event on one side of the middle has (1 + delta(0))/2 and (1 - delta(0))/2.
     """
-    log_gap = report.log_delta_bounds(0.0)[0]
+    log_gap, log_most = report.log_delta_bounds(0.0)
     gap = math.exp(log_gap)
     if mirrored:
         rare = math.exp(log1mexp(log_gap)) / 2
         return Chance(1 - rare, rare), Chance(rare, 1 - rare), gap
     share = gap / math.expm1(epsilon0)
-    middle = share * math.exp(epsilon0 / 2) * math.expm1(epsilon0 / 2)
-    if not math.isclose(math.exp(report.log_delta_bounds(epsilon0 / 2)[0]), middle, rel_tol=1e-9) or share <= 0:
+    level = chord_middle(epsilon0)
+    line = log_most + log1mexp(level - epsilon0) - log1mexp(-epsilon0)
+    if abs(report.log_delta_bounds(level)[0] - line) > _ROUNDING or share <= 0:
         return None
     likely = min(share * math.exp(epsilon0), expit(epsilon0))
     if 1 - likely < _THIN:  # lost to rounding: a report of the event that is sometimes dropped is a post-processing

@@ -17,9 +17,9 @@ of the mechanism itself must be that of the relation between its inputs, the sam
 
 Noise on a sum (`AdditiveNoise`) has a loss for each relation: a record present or absent moves the sum by at most s,
 one replaced by at most r, r <= 2 s. Rows with a record replaced take that of r, and refuse noise that does not state
-it. For Poisson sampling and a replaced record, which take both, let v and w be the contributions of the two records,
-of norm at most s and at most r apart, and N_v the noise around v. The pairs are ((1 - q) N_0 + q N_v, (1 - q) N_0 + q
-N_w), and
+it. Poisson sampling and a replaced record take both, so a loss that is of replaced records alone is refused there. Let
+v and w be the contributions of the two records, of norm at most s and at most r apart, and N_v the noise around v. The
+pairs are ((1 - q) N_0 + q N_v, (1 - q) N_0 + q N_w), and
 
     r = 2 s    v = s and w = -s dominate all others, so the loss is exact;
     r < 2 s    v = s and w = s - r dominate all others at t >= 1, and their reverse below. So the loss is attained at
@@ -84,7 +84,8 @@ def subsample(
 
     mechanism: a mechanism or a loss, as `privacy_loss` takes them, of the relation in the table above. A loss with two
         directions has first that from the data with the record to those without it, and a pair's loss is the one from
-        them. Noise on a sum has `replaced` where the relation is of replaced records.
+        them. Noise on a sum has `replaced` where the relation is of replaced records. For "poisson" and "replace" a
+        loss is one between any two inputs, as a loss of replaced records does not bound a record more or less.
     kind: "poisson" takes rate, in [0, 1]; "without" and "with" take n, the number of records, and k, of draws.
     adjacency: "add/remove" (k records must be left without the one, so k <= n - 1 without replacement) or "replace".
     returns: first the direction from the data with the record, then back; a single one for "replace". Exact where the
@@ -95,8 +96,16 @@ def subsample(
         raise ValueError(f"kind must be poisson, without or with, got {kind!r}")
     check_adjacency(adjacency)
     chance = _chance(kind, rate, n, k, adjacency)
-    if kind == "poisson" and adjacency == "replace" and isinstance(mechanism, AdditiveNoise):
-        return PrivacyLoss((_replaced_noise(mechanism, chance),), (SECRECY, _OTHERS), adjacency)
+    if kind == "poisson" and adjacency == "replace":
+        if isinstance(mechanism, AdditiveNoise):
+            return PrivacyLoss((_replaced_noise(mechanism, chance),), (SECRECY, _OTHERS), adjacency)
+        if isinstance(mechanism, PrivacyLoss) and mechanism.adjacency == "replace":
+            raise ValueError(
+                "mechanism must not be a loss of replaced records alone for kind='poisson' and adjacency='replace', as "
+                "such samples differ also by a record that is there or not: give the noise itself, which states how "
+                "far both move it (of several steps on one sample, Gaussian noise with the norms over all steps), for "
+                f"a sample of a sample the product of the rates; got a loss by {mechanism.adjacency}"
+            )
     loss = privacy_loss(mechanism, "add/remove" if (kind, adjacency) == ("poisson", "add/remove") else "replace")
     stated = (*loss.assumptions, SECRECY, _relation(kind, adjacency))
     if kind == "poisson" and adjacency == "add/remove":

@@ -89,7 +89,7 @@ class ProfileLoss(PairLoss):
 def loss_of_profile(mechanism: Any) -> PairLoss:
     """The loss of a mechanism of which only the profile is known.
 
-    A profile that is one chord belongs to a loss of three values, which its middle point determines; a flat one to a
+    A profile that is one chord belongs to a loss of three values, as the middle of the chord shows; a flat one to a
     mechanism that shows its input with some probability, and nothing else.
     """
     top, start = stated_epsilon(mechanism), stated_delta(mechanism, 0.0)
@@ -97,12 +97,22 @@ def loss_of_profile(mechanism: Any) -> PairLoss:
         return ZERO_LOSS
     if math.isfinite(top) and start > 0:
         mass = start / -math.expm1(-top)
-        middle = stated_delta(mechanism, top / 2), mass * -math.expm1(-top / 2)
-        if math.isclose(*middle, rel_tol=1e-13):
+        level = chord_middle(top)
+        if math.isclose(stated_delta(mechanism, level), mass * -math.expm1(level - top), rel_tol=_ROUNDING):
             return symmetric_loss([top], [math.log(mass)])
     elif 0 < start == stated_delta(mechanism, math.inf):
         return INFINITE_LOSS if start == 1 else LossWithInfinity(ZERO_LOSS, math.log1p(-start), math.log1p(-start))
     return ProfileLoss(mechanism)
+
+
+def chord_middle(top: float) -> float:
+    """The epsilon in the middle of the profile's chord in e**epsilon, from 0 to top: ln((1 + e**top)/2), top > 0.
+
+    A convex profile whose middle lies below the chord by a share of itself lies below it elsewhere by that share of its
+    value at 0 at most, so here alone one point determines whether it is the chord. At top/2, of which e**(top/2) is a
+    tiny part of e**top, a profile that falls to 0 early looks like its chord.
+    """
+    return top + math.log1p(math.expm1(-top) / 2)
 
 
 def stated_delta(mechanism: Any, epsilon: float) -> float:

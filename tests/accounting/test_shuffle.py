@@ -123,7 +123,7 @@ def test_no_neighbourhood_on_a_grid_beats_the_bounds(t: Fraction, n: int) -> Non
         assert bounds[1] - bounds[0] < 1e-11
 
 
-def delta(laws: tuple[dict[int, Fraction], dict[int, Fraction]], level: Fraction) -> Fraction:
+def delta(laws: tuple[dict[Any, Fraction], dict[Any, Fraction]], level: Fraction) -> Fraction:
     first, second = laws
     return sum((max(Fraction(0), p - level * second.get(k, Fraction(0))) for k, p in first.items()), Fraction(0))
 
@@ -240,6 +240,27 @@ def test_the_pure_epsilon_stays_whatever_the_crowd() -> None:
     for n in (2, 100, 5000):
         assert shuffle(TwoPoint(1.0), n, others="one end").epsilon(0.0) == pytest.approx(1.0, rel=1e-12)
         assert shuffle(TwoPoint(1.0), n).epsilon(0.0) == 1.0
+
+
+def test_a_tiny_part_of_larger_ratio_lends_the_rest_no_larger_one() -> None:
+    """Nearly all loss is below 49.1 nats, and 1e-10 at 55.3: the lower bound at delta 0.1 was 54.3."""
+    first = [Fraction(1, 2), Fraction(1, 10**10)]
+    second = [Fraction(1, 4 * 10**21), Fraction(1, 10**34)]
+    pair = [*first, 1 - sum(first)], [*second, 1 - sum(second)]
+    truth = 0.0
+    for other, (one, two) in itertools.product(pair, (pair, pair[::-1])):
+        counts: list[dict[Any, Fraction]] = [{}, {}]
+        for law, count in zip((one, two), counts, strict=True):
+            for i, j in itertools.product(range(3), repeat=2):
+                key = min(i, j), max(i, j)
+                count[key] = count.get(key, Fraction(0)) + law[i] * other[j]
+        truth = max(truth, float(delta((counts[0], counts[1]), Fraction(math.exp(50)))))
+    assert 0 < truth < 1e-10
+    loss = shuffle(FiniteChannel(pair), 2)
+    assert loss.delta_bounds(50.0)[0] <= truth <= loss.delta_bounds(50.0)[1]
+    assert loss.epsilon_bounds(0.1)[0] < 50
+    known = shuffle(PerturbedSampling(55.0, 6, 2), 2)
+    assert known.delta_bounds(50.0)[0] > 0.4, "one ratio alone still has its event"
 
 
 @together("n", [1, 2, 200])

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.subsample import sampled_clients, subsample
@@ -346,6 +347,29 @@ def test_noise_on_a_sum_is_asked_for_what_the_relation_needs() -> None:
     with pytest.raises(ValueError, match="same neighbours"):
         compose([(known, 1), (subsample(RandomizedResponse(1.0), rate=0.1, adjacency="replace"), 1)])
     assert compose([(known, 1), (RandomizedResponse(1.0), 1)]).adjacency == "add/remove"
+
+
+def test_a_loss_of_replaced_records_is_none_of_a_record_more_or_less() -> None:
+    """From the loss of replaced = 0.5 alone, 9.7e-15 was the exact delta(1), where 1.79e-6 is attained."""
+    noise = Gaussian(1.0, sensitivity=1.0, replaced=0.5)
+    how: dict[str, Any] = {"rate": 0.05, "adjacency": "replace"}
+    loss = privacy_loss(noise, "replace")
+    sampled = subsample(RandomizedResponse(1.0), **how)
+    for one in (loss, compose([(loss, 2)]), compose([(loss, 1), (RandomizedResponse(1.0), 1)]), sampled):
+        with pytest.raises(ValueError, match=r"give the noise itself.*product of the rates; got a loss by replace"):
+            subsample(one, **how)
+    first, second, out = (stats.norm(place) for place in (1.0, 0.5, 0.0))
+    # P - e Q is positive beyond one report: the test of that half-line attains its delta
+    ends = np.arange(3, 8, 0.01)
+    attained = 0.05 * np.max(first.sf(ends) - math.e * second.sf(ends) - 19 * (math.e - 1) * out.sf(ends))
+    assert attained == pytest.approx(1.786e-6, rel=1e-3)
+    assert subsample(noise, **how).delta(1.0) >= attained
+    both = Gaussian(1.0, sensitivity=math.sqrt(2), replaced=math.sqrt(0.5))  # two steps on one sample
+    assert subsample(both, **how).delta(1.0) >= 2.016e-4
+    apart: dict[str, Any] = {"kind": "without", "n": 100, "k": 5, "adjacency": "replace"}
+    assert subsample(loss, **apart).delta(1.0) == subsample(noise, **apart).delta(1.0)
+    answers = compose([(RandomizedResponse(1.0), 2)])
+    assert subsample(answers, **how).delta(0.0) == pytest.approx(0.05 * answers.delta(0.0), rel=1e-12)
 
 
 def test_sampled_training_with_a_record_replaced() -> None:

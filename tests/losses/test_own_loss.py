@@ -12,7 +12,7 @@ import pytest
 
 from ldp_audit.accounting import PrivacyLoss, compose, shuffle, subsample
 from ldp_audit.accounting.conversion.conversions import gdp_of, renyi_divergence, zcdp_of
-from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses import PairLoss
 from ldp_audit.losses.noise_losses import LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, Hybrid, Piecewise, RandomizedResponse, TwoPoint
 from tests.together import together

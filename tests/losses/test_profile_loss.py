@@ -67,3 +67,19 @@ def test_a_profile_that_rises_is_refused_where_all_of_it_is_looked_at(use: Any) 
     rising = privacy_loss(Stated(lambda epsilon: min(1.0, 0.1 + epsilon), 2.0))
     with pytest.raises(ValueError, match="mechanism must have a delta that does not rise with epsilon"):
         use(rising)
+
+
+def two_ratios(epsilon: Any) -> Any:
+    """Half of the outputs at 190 nats, and 1e-12 of them at 300."""
+    at = np.minimum(epsilon - np.array([190.0, 300.0]), 0.0)
+    return float(-np.expm1(at) @ [0.5, 1e-12])
+
+
+def test_a_profile_that_falls_long_before_its_supremum_is_not_one_chord() -> None:
+    """At half the supremum it looks like one: 299.8 was the exact epsilon at delta 0.1, and 0.5 delta at 250."""
+    loss = privacy_loss(Stated(two_ratios, 300.0))
+    low, high = loss.epsilon_bounds(0.1)
+    assert low <= 190 + math.log(0.8) <= high <= low + 1e-6
+    assert loss.delta_bounds(250.0) == pytest.approx((1e-12, 1e-12), rel=1e-9)
+    chord = privacy_loss(Stated(lambda epsilon: -0.5 * np.expm1(np.minimum(epsilon - 300, 0.0)), 300.0))
+    assert chord.exact

@@ -256,9 +256,9 @@ class Ledger:
         return compose([(loss, one.times(self.protocol, scope)) for loss, one in chosen], width=self.width)
 
     def in_one_piece(self, scope: Scope) -> bool:
-        """Whether shuffled reports stay together with others of their client."""
-        reports = (one.times(self.protocol, "one round") for one in self.losses if one.joint)
-        return scope != "one use" and any(count > 1 for count in reports)
+        """Whether shuffled reports stay together with others of their client, of the same step or of another one."""
+        together: Scope = "one use" if scope == "one use" else "one round"
+        return sum(one.times(self.protocol, together) for one in self.losses if one.joint) > 1
 
 
 def _stays_together(step: Step) -> bool:

@@ -153,7 +153,8 @@ class Step:
         if self.sampling and "dimensions" in self.times:
             raise ValueError(
                 f"times of a sampled step must not name dimensions, as a client that is drawn sends all of them: in "
-                f"Python, subsample(compose([(mechanism, dimensions)]), ...) is a mechanism; got {list(self.times)!r}"
+                f"Python, subsample(compose([(mechanism, dimensions)]), ...) is a mechanism; Gaussian noise is one "
+                f"step whose sensitivity and replaced are the norms over all dimensions; got {list(self.times)!r}"
             )
         words = [part for part in self.times if isinstance(part, str)]
         if len(set(words)) < len(words):
