@@ -91,7 +91,7 @@ def other_shape(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 MANY_CALLS = ["--inputs=-1,1", "--epsilon", "1", "--samples", str(7 * CHUNK_ROWS)]
-ROWS = 3116
+ROWS = 12461
 """Outputs of a call of the test of these."""
 
 
@@ -179,8 +179,8 @@ def test_an_argument_that_cannot_be_read_is_exit_code_2(argument: str, message: 
         ("raises", "it raised ArithmeticError: boom"),
         ("ends", "it raised SystemExit: 0"),
         ("hangs", "no answer within 0.5 s"),
-        ("short", "it returned 3115 outputs, 3116 were asked for"),
-        ("not_a_number", "it returned NaN, first as output 0 of 3116"),
+        ("short", "it returned 12460 outputs, 12461 were asked for"),
+        ("not_a_number", "it returned NaN, first as output 0 of 12461"),
         ("other_shape", "it returned vectors of 3 after numbers or labels in an earlier call"),
     ],
 )
@@ -191,9 +191,9 @@ def test_a_broken_program_is_named_and_what_was_counted_is_kept(
     files = ["--json", str(path), "--resume", str(state), "--timeout", "0.5"]
     assert audit(f"{HERE}:{target}", *MANY_CALLS, *files) == 2
     captured = capsys.readouterr()
-    place = "the sampler, on input 1 (call 1.1.2, n = 3116): "
+    place = "the sampler, on input 1 (call 1.1.2, n = 12461): "
     assert f"ldp-audit audit: {place}{complaint} (before that, y <= -1: " in captured.err
-    assert f" of 6232, kept in {state})" in captured.err
+    assert f" of 24922, kept in {state})" in captured.err
     assert captured.err.count("\n") == 1
     assert captured.out == ""
     document = json.loads(path.read_text())

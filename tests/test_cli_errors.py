@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from ldp_audit.cli import main
-from tests.test_cli_audit import HERE, SIX_CHUNKS
+from tests.test_cli_audit import HERE, MANY_CALLS
 from tests.test_cli_implementation import CLAIM
 from tests.test_cli_implementation import HERE as PROGRAMS
 from tests.test_cli_linkage import MNIST
@@ -32,32 +32,32 @@ from tests.together import together
         (["audit", f"{HERE}:leaky"], "--inputs is needed"),
         (["audit", f"{HERE}:leaky", "--inputs=1"], "--inputs must be two or more"),
         (
-            ["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--epsilon=-1"],
+            ["audit", f"{HERE}:leaky", *MANY_CALLS, "--epsilon=-1"],
             "--epsilon must be a number >= 0, or None, got -1.0",
         ),
-        (["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--delta=2"], "--delta must be in [0, 1), got 2.0"),
-        (["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--confidence=1"], "--confidence must be in [0.5, 1), got 1.0"),
-        (["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--workers=0"], "--workers must be a whole number >= 1, got 0"),
+        (["audit", f"{HERE}:leaky", *MANY_CALLS, "--delta=2"], "--delta must be in [0, 1), got 2.0"),
+        (["audit", f"{HERE}:leaky", *MANY_CALLS, "--confidence=1"], "--confidence must be in [0.5, 1), got 1.0"),
+        (["audit", f"{HERE}:leaky", *MANY_CALLS, "--workers=0"], "--workers must be a whole number >= 1, got 0"),
         (
-            ["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--resume", "no/such/folder/s.json"],
+            ["audit", f"{HERE}:leaky", *MANY_CALLS, "--resume", "no/such/folder/s.json"],
             "cannot write no/such/folder/s.json",
         ),
         (["audit", "--confirm", "none.json"], "cannot open none.json"),
         (["audit", "--merge", "none.json"], "cannot open none.json"),
-        (["audit", f"{HERE}:leaky", "--command", "cat", *SIX_CHUNKS], "one of TARGET, --command and --url"),
+        (["audit", f"{HERE}:leaky", "--command", "cat", *MANY_CALLS], "one of TARGET, --command and --url"),
         (["audit", "--command", "cat"], "--inputs is needed: a program does not say"),
-        (["audit", "--command", "no-such-program {x}", *SIX_CHUNKS], "command 'no-such-program' is no program"),
-        (["audit", "--command", "cat", "--timeout=0", *SIX_CHUNKS], "--timeout must be a number of seconds above 0"),
-        (["audit", "--command", "false", *SIX_CHUNKS], "false: it printed 0 of 1 lines and ended, with exit code 1"),
-        (["audit", "--url", "http://example.com/", *SIX_CHUNKS], "--url must be on this machine"),
-        (["audit", "--url", "http://127.0.0.1:9/", *SIX_CHUNKS], "refused"),
-        (["audit", f"{HERE}:leaky", "--allow-remote", *SIX_CHUNKS], "--allow-remote is about --url"),
+        (["audit", "--command", "no-such-program {x}", *MANY_CALLS], "command 'no-such-program' is no program"),
+        (["audit", "--command", "cat", "--timeout=0", *MANY_CALLS], "--timeout must be a number of seconds above 0"),
+        (["audit", "--command", "false", *MANY_CALLS], "false: it printed 0 of 1 lines and ended, with exit code 1"),
+        (["audit", "--url", "http://example.com/", *MANY_CALLS], "--url must be on this machine"),
+        (["audit", "--url", "http://127.0.0.1:9/", *MANY_CALLS], "refused"),
+        (["audit", f"{HERE}:leaky", "--allow-remote", *MANY_CALLS], "--allow-remote is about --url"),
         (["audit", f"{PROGRAMS}:honest", "--fresh", *CLAIM, "--implementation"], "does not go with --fresh"),
         (["audit", "--command", "cat", *CLAIM, "--implementation"], "--implementation does not go with --command"),
-        (["audit", "no/such/file.py:leaky", *SIX_CHUNKS], "ModuleNotFoundError: no such file: no/such/file.py"),
-        (["audit", f"{HERE}:leaky", "--reports", "2", *SIX_CHUNKS], "--reports is about --fresh"),
-        (["audit", "--command", "cat", "--fresh", *SIX_CHUNKS], "--fresh is about a TARGET"),
-        (["audit", f"{HERE}:leaky", "--fresh", *SIX_CHUNKS], "fresh must be a class or function .* needs (x, n, rng)"),
+        (["audit", "no/such/file.py:leaky", *MANY_CALLS], "ModuleNotFoundError: no such file: no/such/file.py"),
+        (["audit", f"{HERE}:leaky", "--reports", "2", *MANY_CALLS], "--reports is about --fresh"),
+        (["audit", "--command", "cat", "--fresh", *MANY_CALLS], "--fresh is about a TARGET"),
+        (["audit", f"{HERE}:leaky", "--fresh", *MANY_CALLS], "fresh must be a class or function .* needs (x, n, rng)"),
         (["audit", "--implementation"], "audit needs a TARGET"),
         (["audit", f"{PROGRAMS}:honest", "--implementation"], "--inputs is needed"),
         (
@@ -188,7 +188,7 @@ print(json.dumps(outcomes))
 MISSING = [
     (["train", "ldp-fl"], "train: this needs torch, which is not installed: pip install '.[training]', in a clone"),
     (
-        ["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--scheduler", "tcp://127.0.0.1:9", "--quiet"],
+        ["audit", f"{HERE}:leaky", *MANY_CALLS, "--scheduler", "tcp://127.0.0.1:9", "--quiet"],
         "audit: scheduler needs dask.distributed: pip install '.[dask]', in a clone",
     ),
     (["check", "--paper", "own"], "check: this needs z3, which is not installed: pip install ., in a clone"),

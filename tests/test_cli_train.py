@@ -132,6 +132,7 @@ def test_a_killed_sweep_resumes_to_the_numbers_of_one_that_was_not(tmp_path: Pat
     assert numbers(tmp_path / "killed") == numbers(tmp_path / "whole")
 
 
+@pytest.mark.slow  # test_every_pipeline.py extends each pipeline's runs
 def test_more_rounds_extend_a_sweep_to_the_numbers_of_one_that_had_them_from_the_start(
     tmp_path: Path, capsys: Captured
 ) -> None:

@@ -10,10 +10,10 @@ few of its bits, gives outputs that it gave before on the one input and not on t
 bits are beyond these few calls.
 
 Noise that outputs of one call share (one draw for a whole call, or a draw used again within it) makes the counts of an
-event vary from call to call more than those of independent outputs do. So a test has some 128 calls of each input, or
-more, and before a program is accused, its event is counted in 32 further calls of that size (`if_independent`).
+event vary from call to call more than those of independent outputs do. So a test has some 32 calls of each input, or
+more, and before a program is accused, its event is counted in 16 further calls of that size (`if_independent`).
 Independent outputs give binomial counts of one probability p, whose dispersion, the sum of (c - n p)**2/(n p (1 - p)),
-is about chi-squared with 31 degrees of freedom (Fisher 1925, section 19). What a program remembers from call to call is
+is about chi-squared with 15 degrees of freedom (Fisher 1925, section 19). What a program remembers from call to call is
 not seen so: where its first call does not give again what it gave, or its pickle has changed, the event is counted in
 16 copies of the program from before that call (`Fresh`), whose counts are compared in the same way with each other,
 and all together with the test's.
@@ -57,7 +57,7 @@ FALSE_ALARM = 1e-6
 """Of calling outputs dependent that are independent, about."""
 _DRIFT = 1e-9
 """And of calling a search unlike its test: the event is the best of some thousands, of many pairs of inputs."""
-_CALLS, _TEST_CALLS, _LEAST_SIZE = 32, 128, 16
+_CALLS, _TEST_CALLS, _LEAST_SIZE = 16, 32, 16
 """Calls of each input that look for dependence; about the fewest of a test, unless they had fewer outputs than this."""
 
 

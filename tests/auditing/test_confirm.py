@@ -157,7 +157,7 @@ def test_a_confirmation_goes_on_after_an_interruption(leaky: Json, tmp_path: Pat
         confirm(stops, again, resume=state)
     before = stops.calls
     resumed = confirm(stops, again, resume=state)
-    assert stops.calls - before <= 2 * (128 - 3) + 2 * 32 + 4  # three calls were counted; 32 look for dependence
+    assert stops.calls - before <= 2 * (32 - 3) + 2 * 16 + 4  # three calls were counted; 16 look for dependence
     assert resumed.witness.counts == confirm(stops, again).witness.counts
     with pytest.raises(ValueError, match="other arguments: seed was 0 and is 5"):
         confirm(stops, again, seed=5, resume=state)

@@ -136,8 +136,8 @@ def test_what_is_said_is_what_was_seen() -> None:
     witness = Witness((0.0, 1.0), Event(((0.5, math.inf),)), Counts(3_000, 10_000, 7_000, 10_000))
     said, _, drawn = dependence_of_outputs(witness, Program(one_draw), Fresh(one_draw))
     assert said is not None
-    assert said.startswith("outputs of one call depend on each other: 23.7 of 79 on input 0.0 should be in the event")
-    assert drawn == 2 * 32 * 79
+    assert said.startswith("outputs of one call depend on each other: 93.9 of 313 on input 0.0 should be in the event")
+    assert drawn == 2 * 16 * 313
 
 
 def shifted(x: float, n: int, rng: np.random.Generator) -> np.ndarray:

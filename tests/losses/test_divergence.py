@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from mpmath import binomial, exp, inf, log, mp, mpf, quad, sqrt
@@ -17,8 +17,13 @@ from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, Piecewise, RandomizedResponse, TwoPoint
 from tests.together import together
 
-mp.dps = 20
 Density = Callable[[mpf], mpf]
+
+
+@pytest.fixture(autouse=True)
+def _twenty_digits() -> Iterator[None]:
+    with mp.workdps(20):
+        yield
 
 
 def gaussian(at: float) -> Density:

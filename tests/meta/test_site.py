@@ -10,6 +10,8 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 from tests.together import together
 
 ROOT = Path(__file__).parents[2]
@@ -81,6 +83,7 @@ def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path: Path) -
         assert (site / "notebooks" / "files" / notebook.name).read_bytes() == notebook.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_broken_link_and_an_unknown_name_fail_the_build(tmp_path: Path) -> None:
     for folder in ("docs/_site", "docs/assets"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ldp_audit.claims import papers
 from ldp_audit.reports.mathematics import mathml
 from tests.together import together
 
 
+@pytest.mark.usefixtures("settled_paper")  # beside the tests that make the papers' statements
 def test_every_formula_of_the_papers_is_typeset() -> None:
     """No command is left untranslated."""
     claims = [claim for key in papers.PAPERS for claim in papers.load(key).claims]

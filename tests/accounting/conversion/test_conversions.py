@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -45,10 +46,15 @@ from ldp_audit.mechanisms import RandomizedResponse, SubsampleRelease
 from tests.accounting.random_atoms import finite_losses, losses
 from tests.together import together
 
-mp.dps = 50
 LEVELS = (0.0, 1e-9, 0.1, 0.7, 1.5, 4.0, 50.0)
 EPSILONS = (1e-9, 1e-3, 0.3, 1.0, 5.0, 50.0)
 ORDERS = (1.0, 1 + 1e-6, 1.5, 2.0, 10.0, 1e4)
+
+
+@pytest.fixture(autouse=True)
+def _fifty_digits() -> Iterator[None]:
+    with mp.workdps(50):
+        yield
 
 
 def log_of(found: Converted) -> float:
