@@ -27,7 +27,7 @@ from tests.truth.truths import (
     binomial,
 )
 
-FEW, MANY = 30, 2000
+FEW, MANY = 50, 2000
 KEPT = 0.8
 """Of wrong bounds in a family, the share that must be seen: a few differ from the truth by less than rounding."""
 
