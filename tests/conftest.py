@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -24,6 +25,16 @@ settings.load_profile("repeatable")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the checks at their full size too")
+
+
+def pytest_collection() -> None:
+    """What is made while tests are collected lives to the end: the garbage collector need not look through it."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -82,7 +82,7 @@ def test_a_confirmation_can_be_confirmed(leaky: Json) -> None:
 
 
 def test_a_program_that_repeats_itself_is_asked_for_one_output_a_call_again() -> None:
-    document = document_of(repeating, samples=3_000)
+    document = document_of(repeating, samples=1_500)
     assert document["witness"]["calls_for_one"]
     sizes: list[int] = []
 

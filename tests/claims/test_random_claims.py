@@ -85,7 +85,7 @@ def check(statement: Statement) -> Settled | None:
 
 
 @given(rational_statements())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_random_relations(statement: Statement) -> None:
     check(statement)
 
@@ -99,7 +99,7 @@ def test_what_is_true_by_construction_is_never_refuted(statement: Statement) -> 
 
 
 @given(mutated_mechanism_claims())
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_mutated_claims_about_the_two_point_mechanism(statement: Statement) -> None:
     check(statement)
 

@@ -98,19 +98,19 @@ def check_variance(channel: tuple, factor: Fraction) -> Verdict:
 
 
 @given(channels(), FACTORS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_claims_about_epsilon(channel: tuple, factor: Fraction) -> None:
     check_epsilon(channel, factor)
 
 
 @given(channels(), FACTORS, st.sampled_from([0, 0, 1, -1]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_claims_about_bias(channel: tuple, factor: Fraction, shift: int) -> None:
     check_bias(channel, factor, shift)
 
 
 @given(channels(), FACTORS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_claims_about_variance(channel: tuple, factor: Fraction) -> None:
     check_variance(channel, factor)
 

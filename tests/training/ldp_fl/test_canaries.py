@@ -137,7 +137,7 @@ def test_a_run_that_sends_otherwise_than_it_says_is_convicted(monkeypatch):
     settings = {"rounds": 1, "model": "softmax", "epsilon": 0.5}
 
     def verdict():
-        return audit_run(plan(**settings), images(), 1, samples=2_000, confidence=1 - ERROR, device=CPU)["verdict"]
+        return audit_run(plan(**settings), images(), 1, samples=1_000, confidence=1 - ERROR, device=CPU)["verdict"]
 
     assert verdict() == "consistent"
 
