@@ -22,7 +22,7 @@ from sympy import Rational
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
-from ldp_audit.mechanisms.inputs import array_of, clip, in_interval, numbers_of
+from ldp_audit.mechanisms.inputs import array_of, clip, in_interval, numbers_of, report_dtype
 from ldp_audit.mechanisms.mechanism import BUDGET, Example, Losses, Mechanism
 from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE, Piecewise, PiecewiseGrid
 from ldp_audit.mechanisms.randomness import NumpySource, Source
@@ -100,8 +100,9 @@ class Hybrid(Mechanism):
         return Piecewise(self.epsilon).breakpoints(x)
 
     def is_atom(self, y: ArrayLike) -> NDArray[np.bool_]:
-        """Whether the report is an atom, where `log_prob` is a log mass and not a log density. Shape of y."""
-        return np.isin(numbers_of("y", y).astype(np.float64), self.outputs())
+        """Whether the report is an atom in its dtype, where `log_prob` is a log mass and no log density. Shape of y."""
+        y = numbers_of("y", y)
+        return np.isin(y, np.asarray(self.outputs(), dtype=report_dtype(y)))
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log mass of y at x if y is an atom (`is_atom`), else log density; broadcasts."""

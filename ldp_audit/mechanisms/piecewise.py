@@ -98,10 +98,13 @@ class Piecewise(Mechanism):
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log density of y at x; broadcasts; -inf outside [-C, C]."""
-        reports, (left, right) = numbers_of("y", y).astype(np.float64), self.inner(x)
+        given, (left, right) = numbers_of("y", y), self.inner(x)
+        with np.errstate(over="ignore"):
+            inside = np.abs(given) <= np.asarray(self.reach(), dtype=report_dtype(given))  # C as the dtype rounds it
+        reports = given.astype(np.float64)
         high = self.epsilon / 2 + math.log(math.tanh(self.epsilon / 4) / 2)
-        low = np.where(np.abs(reports) <= self.reach(), high - self.epsilon, -np.inf)
-        return np.where((reports >= left) & (reports <= right) & (np.abs(reports) <= self.reach()), high, low)[()]
+        low = np.where(inside, high - self.epsilon, -np.inf)
+        return np.where((reports >= left) & (reports <= right) & inside, high, low)[()]
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """x: no bias."""

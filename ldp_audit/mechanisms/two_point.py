@@ -117,7 +117,7 @@ class TwoPoint(Mechanism):
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, nats; broadcasts; -inf unless y is one of the reports."""
         y, (above, below) = numbers_of("y", y), self._shares(x)
-        low, high = (np.asarray(value, dtype=report_dtype(y)) for value in self.outputs())
+        low, high = _apart(np.asarray(self.outputs(), dtype=report_dtype(y)))
         rare, common = expit(-self.epsilon), expit(self.epsilon)
         plus, minus = common * above + rare * below, rare * above + common * below
         with np.errstate(divide="ignore"):  # probabilities near 1 via log1p of their complement
@@ -152,6 +152,16 @@ class TwoPoint(Mechanism):
         return (wide - low) / (high - low), (high - wide) / (high - low)
 
 
+def _apart(reports: Any) -> tuple[Any, Any]:
+    """The two reports of an array of two. ValueError where its dtype rounds them to one."""
+    low, high = reports
+    if bool(low == high):
+        raise ValueError(
+            f"x and y must have a wider dtype than {reports.dtype}, in which both reports are {float(low)!r}"
+        )
+    return low, high
+
+
 @dataclass(frozen=True)
 class FiniteTwoPoint(WholeWords):
     """The finite-precision two-point mechanism, by an integer threshold for each input."""
@@ -174,7 +184,7 @@ class FiniteTwoPoint(WholeWords):
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, from counts of words; broadcasts; -inf off the support."""
         y, (upper, lower) = numbers_of("y", y), self._shares(x)
-        low, high = (np.asarray(value, dtype=report_dtype(y)) for value in self.outputs())
+        low, high = _apart(np.asarray(self.outputs(), dtype=report_dtype(y)))
         with np.errstate(divide="ignore"):
             return np.where(y == high, np.log(upper), np.where(y == low, np.log(lower), -np.inf))[()]
 
@@ -192,7 +202,7 @@ class FiniteTwoPoint(WholeWords):
         """One report for each input."""
         xp = source.xp
         inside = in_interval("x", x, *self.mechanism.domain(), xp)
-        low, high = as_reports(source.constant(self.outputs(), xp.float64), inside, xp)
+        low, high = _apart(as_reports(source.constant(self.outputs(), xp.float64), inside, xp))
         return xp.where(source.words(inside.shape, self.bits) < self._thresholds(inside, xp), high, low)
 
     def fits_blocks(self, dtype: Any) -> bool:
@@ -208,7 +218,7 @@ class FiniteTwoPoint(WholeWords):
 
     def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
         """Draws blocks of up to `size` inputs of this dtype, by short words."""
-        low, high = as_reports(np.array(self.outputs()), np.empty(0, dtype))
+        low, high = _apart(as_reports(np.array(self.outputs()), np.empty(0, dtype)))
         fast = TwoReports(
             domain=self.mechanism.domain(),
             low=low,

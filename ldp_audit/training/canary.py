@@ -106,7 +106,7 @@ class Audited(Protocol):
     """A run that can be audited; a user's own pipeline may implement it."""
 
     def canaries(self) -> Iterable[Canary | str]:
-        """The canaries of a run before its first round; a text between them announces a long computation."""
+        """The canaries before the first round; a text announces a long computation, or says why there are none."""
         ...
 
 
@@ -241,7 +241,7 @@ def audit_run(
         whole(samples, "samples", 10)
     start, say = time.perf_counter(), progress or silent
     run = plan.start(data, seed=seed, device=device)
-    canaries = _canaries(run, say)
+    canaries, said = _canaries(run, say)
     results = []
     for place, canary in enumerate(canaries, start=1):
         say(f"audit: observer {place} of {len(canaries)}: {canary.observer}")
@@ -253,22 +253,24 @@ def audit_run(
         "confidence": confidence,
         "seed": seed,
         "observers": results,
-        "why_not": None if results else _why_not(run),
+        "why_not": None if results else _why_not(run, said),
         "seconds": time.perf_counter() - start,
     }
 
 
-def _canaries(run: Run, say: Progress) -> list[Canary]:
-    found = []
+def _canaries(run: Run, say: Progress) -> tuple[list[Canary], str | None]:
+    """The canaries, and the last text between them."""
+    found, said = [], None
     for one in run.canaries() if isinstance(run, Audited) else ():
         if isinstance(one, str):
+            said = one
             say(one)
         else:
             found.append(one)
-    return found
+    return found, said
 
 
-def _why_not(run: Run) -> str:
+def _why_not(run: Run, said: str | None) -> str:
     if run.protocol() is None:
         return "nothing in this run is private, so nothing is promised that could be broken"
-    return f"runs of {type(run).__module__} have no canaries"
+    return said or f"runs of {type(run).__module__} have no canaries"

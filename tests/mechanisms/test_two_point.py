@@ -9,6 +9,7 @@ from collections.abc import Callable
 import mpmath
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from sympy import Expr, lambdify
@@ -168,6 +169,18 @@ def test_it_is_a_mechanism_with_the_law_of_its_counts(epsilon: float, bits: int,
     first, second = m.worst_pair()
     gap = math.exp(m.log_prob(high, first)) - math.exp(level) * math.exp(m.log_prob(high, second))
     assert m.delta(level) == pytest.approx(max(0.0, gap), rel=1e-9, abs=1e-12)
+
+
+@together(("m", "dtype"), [(TwoPoint(1.0, 0.0, 1e-9), np.float16), (TwoPoint(1.0, 1.0, 1e-9), np.float32)])
+def test_a_dtype_in_which_both_reports_are_one_is_refused(m: TwoPoint, dtype: type) -> None:
+    x = np.full(3, m.center, dtype=dtype)
+    for asked in (lambda: m.sample(x, rng=np.random.default_rng(1)), lambda: m.log_prob(x, m.center)):
+        with pytest.raises(
+            ValueError, match=f"must have a wider dtype than {np.dtype(dtype)}, in which both reports are"
+        ):
+            asked()
+    with pytest.raises(ValueError, match="in which both reports are"):
+        m.sample(torch.from_numpy(x), rng=torch.Generator())
 
 
 @together("center", [0.0, 0.3, -5.0])

@@ -129,7 +129,7 @@ def record_canary(release: SubsampleRelease, protocol: Protocol | None, draw: Pa
     """
     exact, claimed = spending.sampling_record(release)["exact"], claim_of(protocol)
     promises = [Promise("exact", f"one draw of {release.k} from {release.n} records", exact["epsilon"], exact["delta"])]
-    if claimed is not None:
+    if claimed is not None and claimed["delta"] < 1:
         promises.append(Promise("paper", claimed["says"], claimed["epsilon"], claimed["delta"]))
     return Canary(
         unit="record",

@@ -93,11 +93,13 @@ class FedMdRun(Paced):
         """One sample, or all noisy queries; None if nothing protects the records, or nothing is released."""
         return spending.protocol_of(self.plan, self.records, self.noise)
 
-    def canaries(self) -> Iterator[Canary]:
+    def canaries(self) -> Iterator[Canary | str]:
         """See `canary.Audited`."""
         plan, release = self.plan, spending.sampling_of(self.plan, self.records)
         if self.noise is not None:
             yield canaries.noise_canary(plan, self.noise, self.records, self.device)
+        elif release is not None and plan.communicates and release.delta(0.0) >= 1:
+            yield "every record is trained on (delta is 1), so nothing is promised that could be broken"
         elif release is not None and plan.communicates:
             yield canaries.record_canary(release, self.protocol(), self._attacked_party())
 

@@ -114,7 +114,7 @@ def calibrated(noise: str, reach: float, queries: int, epsilon: float, delta: fl
     Within 1e-6 of it (Gaussian) or 1e-3 (Laplace, whose composition is numerical), on the safe side.
     Raises ValueError for a budget that no noise satisfies.
     """
-    if not max(epsilon, delta) > 0 or (noise == "gaussian" and delta == 0):
+    if not max(epsilon, delta) > 0 or delta >= 1 or (noise == "gaussian" and delta == 0):
         raise ValueError(f"budget must allow {noise} noise, got epsilon = {epsilon!r}, delta = {delta!r}")
 
     def spent(size: float) -> object:

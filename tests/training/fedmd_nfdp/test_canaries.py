@@ -105,3 +105,6 @@ def test_a_run_is_audited_from_its_plan():
     bare = audit_run(replace(plan, method="np"), small_images(), 5, device=CPU)
     assert bare["observers"] == []
     assert "nothing in this run is private" in bare["why_not"]
+    whole = audit_run(replace(plan, method="nfdp-without", k=30), small_images(), 5, device=CPU)
+    assert whole["observers"] == []
+    assert "every record is trained on (delta is 1)" in whole["why_not"]

@@ -58,6 +58,7 @@ def test_bad_settings_are_refused_by_name(settings: dict[str, Any], says: str) -
         ({"split": "classes", "classes_per_party": 4}, "classes_per_party must be 1 .. 3 for tiny, got 4"),
         ({"networks": "cnn-2-2-2"}, "networks must leave a pixel after pooling, 'cnn-2-2-2' leaves none of 4x4"),
         ({"method": "ldp", "k": 0}, "budget must allow gaussian noise"),
+        ({"method": "ldp", "k": 10**9}, "budget must allow gaussian noise, got .*delta = 1.0"),
     ],
 )
 def test_data_that_do_not_fit_are_refused_by_name(settings: dict[str, Any], says: str) -> None:
