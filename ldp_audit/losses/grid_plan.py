@@ -39,9 +39,10 @@ _RAREST, _RARER, _MOST_RARE, _UNSEEN = 40.0, 1.3, 5000.0, 23.0
 """-ln of the probabilities of losses that are left out: at first, by how much more at each step, and at most; and ln of
 their share of a delta beside which they are negligible."""
 
-_FEW, _MANY, _TYPICAL = 2**16, 2**20, 1e-5
+_FEW, _MANY, _LONG, _TYPICAL = 2**16, 2**20, 2**17, 1e-5
 """A grid finer than the width asks for where that is cheap: at least _FEW points, and up to _MANY for errors like those
-of a single grid of this spacing. A larger width than `WIDTH` asks for speed: then the grid is coarser."""
+of a single grid of this spacing. A sum of a few losses whose range is far longer than that of the tilted sum has no
+more than _LONG points a loss and summand. A larger width than `WIDTH` asks for speed: then the grid is coarser."""
 
 _SINGLE, _PER_GRID, _DEEPEST = 3, 8, 4
 """The least losses on the finest grid, about how many of its sums each grid above adds, and the most grids above it."""
@@ -228,11 +229,13 @@ class TiltPlan:
         coarser = math.sqrt(max(1.0, self.width / WIDTH))
         goal = min(self.width / 2, 1e-4 * coarser**2 * tilt.deviation)
         wanted = math.sqrt(goal / (max(1, moves) * (1 + tilt.steepest)))
+        long = reach / (_LONG * max(1, moves))
         typical = coarser * max(
             _TYPICAL * math.sqrt((count + alone) / max(1, moves)),
             window / max(_MANY / math.sqrt(len(self.losses)), 2 * _FEW),
+            long,
         )
-        coarse = max(min(wanted, typical, coarser * window / _FEW), 1.1 * window / self.points)
+        coarse = max(min(wanted, typical, coarser * max(window / _FEW, long)), 1.1 * window / self.points)
         return tuple(max(reach / self.points, coarse * groups ** (-level / 2)) for level in range(depth + 1)), groups
 
 
