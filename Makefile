@@ -99,10 +99,10 @@ findings: $(VENV)/.installed ## public libraries' claims, each library in an env
 bench-reading: $(VENV)/.installed-dev ## how many files and functions one call enters; ARGS="--list compose"
 	$(BIN)/python benchmarks/reading.py $(ARGS)
 
-lint: $(VENV)/.installed-dev ## ruff (lint and format) and pyright
+lint: $(VENV)/.installed-dev ## ruff (lint and format) and pyrefly (types)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/pyright
+	$(BIN)/pyrefly check --summary=none
 
 format: $(VENV)/.installed-dev ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix

@@ -23,7 +23,8 @@ class Progress:
     def __init__(self, quiet: bool = False, first: float = _FIRST) -> None:  # noqa: FBT001, FBT002
         self.live = sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel")
         self.quiet, self.next, self.shown = quiet, time.perf_counter() + (first if self.live else _FIRST), 0
-        self.text, self.timer, self.lock = "", None, threading.Lock()
+        self.timer: threading.Timer | None = None
+        self.text, self.lock = "", threading.Lock()
 
     def __call__(self, text: str) -> None:
         """Show this line when one is due."""

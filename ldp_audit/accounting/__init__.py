@@ -32,7 +32,7 @@ _HOME = {
     "subsample": "ldp_audit.accounting.subsample",
 }
 
-__all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> object:

@@ -84,9 +84,9 @@ def audit(
     Raises ValueError for bad arguments and ProgramError, a ValueError, for a program that fails.
     """
     if isinstance(progress, bool):
-        given = {**locals()}
+        given: Any = locals() | {}
         with Progress(quiet=not progress) as lines:
-            return audit(**{**given, "progress": lines})
+            return audit(**given | {"progress": lines})
     lines: Any = (Callable, type(None))
     instance(progress, lines, "progress", "a function of a line, True, False or None")
     start = time.perf_counter()

@@ -55,7 +55,7 @@ class Fresh:
 
     def differs(self, sampler: Sampler) -> bool:
         """Whether the sampler's pickle is another one by now, as that of an object which keeps its answers is."""
-        return bool(self._pickle) and self._pickle != Fresh(sampler)._pickle
+        return bool(self._pickle) and self._pickle != Fresh(sampler)._pickle  # noqa: SLF001  (of the same class)
 
     def counts(self, program: Program, witness: Witness, stage: int) -> np.ndarray:
         """The event's hits in each copy, shape (2, COPIES); (2, 1) where all draw the same. Raises NotFreshError."""

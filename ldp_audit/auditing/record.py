@@ -241,7 +241,7 @@ class State:
         self._file = Checkpoint(path, KIND, says, f"is {says} of other arguments", arguments, read_json, _packed)
         self._inputs = len(arguments["inputs"])
         held = self._file.held("found", "test", "done", "tally") or {}
-        self._parts = {"found": None, "test": None, "done": [], "tally": None}
+        self._parts: dict[str, Any] = {"found": None, "test": None, "done": [], "tally": None}
         self._parts = {name: held.get(name, value) for name, value in self._parts.items()}
         self._written = time.monotonic()
 

@@ -155,7 +155,7 @@ class AuditResult:
         claim = "" if self.claimed_epsilon is None else f"claimed epsilon {self.claimed_epsilon:.6g}"
         if self.claimed_delta:
             claim += f" at delta {self.claimed_delta:.6g}"
-        claim = ", ".join(filter(None, [claim, *(one.claim for one in self.divergences)]))
+        claim = ", ".join(one for one in (claim, *(one.claim for one in self.divergences)) if one)
         lines = [
             f"{self.verdict}: {claim}" if claim else "no claim to compare with",
             f"  epsilon is at least  {self.epsilon_lower:.6g}  (confidence {self.confidence:.10g})",

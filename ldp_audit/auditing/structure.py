@@ -49,7 +49,7 @@ _FEWEST = 8
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
 _PLAIN = frozenset({int, float, bool, str, bytes, list, tuple, dict, set, type(None)})
-_MISSING = object()
+_MISSING: Any = object()
 Node = dict[str, Any]
 """A part of a structure as JSON: its kind, and what that needs."""
 

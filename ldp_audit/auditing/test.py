@@ -386,7 +386,9 @@ def _key(outputs: Outputs) -> Hashable:
 
 def _event(keys: set[Any]) -> Event:
     numbers = sorted(key for key in keys if isinstance(key, float))
-    labels = tuple(sorted((key[1] for key in keys if not isinstance(key, float) and key[:1] == ("label",)), key=repr))
+    labels: tuple[Any, ...] = tuple(
+        sorted((key[1] for key in keys if not isinstance(key, float) and key[:1] == ("label",)), key=repr)
+    )
     if numbers or labels:
         return Event(tuple((number, math.nextafter(number, math.inf)) for number in numbers), labels)
     return Event(intervals=((0.5, math.inf),), score=Equals(next(iter(keys))))

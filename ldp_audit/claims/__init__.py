@@ -44,7 +44,7 @@ _HOME = {
     "somewhere": "language.statement",
 }
 
-__all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> object:

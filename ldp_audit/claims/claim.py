@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ldp_audit.claims.language.statement import Statement, at_most, less
 from ldp_audit.figure import Figure
@@ -25,8 +25,10 @@ errors concern that claim only."""
 
 def _statements(parts: Parts, what: str) -> Parts:
     """The statements as a tuple, or the function that returns them. Raises ValueError for anything else."""
-    if callable(parts):
-        return parts
+    return parts if callable(parts) else _listed(parts, what)
+
+
+def _listed(parts: Any, what: str) -> tuple[Statement, ...]:
     of = "a sequence of statements (equal, at_most, ...)"
     found = listed(parts, what, of)
     for part in found:
@@ -39,12 +41,12 @@ def _statements_of(parts: Parts, what: str) -> tuple[Statement, ...]:
     if not callable(parts):
         return tuple(parts)
     try:
-        found = parts()
+        found: Any = parts()
     except Exception as error:  # a user's function may raise anything, and its message says most
         raise ValueError(f"{what} cannot be built: {_message(error)}") from error
     if not isinstance(found, Sequence):
         raise ValueError(f"{what} must be made as a sequence of statements, got {found!r}")
-    return tuple(_statements(found, what))  # pyright: ignore[reportArgumentType]
+    return _listed(found, what)
 
 
 def _message(error: Exception) -> str:

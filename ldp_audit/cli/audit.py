@@ -191,7 +191,9 @@ def _audited(options: argparse.Namespace, progress: Progress) -> AuditResult:
     sampler, loaded = _sampler_of(options, options.target)
     inputs, epsilon = _compared(options, loaded, progress)
     given = {"samples": options.samples, "confidence": options.confidence, "claimed_rho": options.claimed_rho}
-    wanted = {name: True for name in ("sequential", "curves", "floating_point") if getattr(options, name)}
+    wanted: dict[str, Any] = {
+        name: True for name in ("sequential", "curves", "floating_point") if getattr(options, name)
+    }
     return audit(
         sampler,
         inputs,

@@ -88,7 +88,7 @@ def _gathered(options: argparse.Namespace, progress: Progress) -> dict[str, Any]
     papers = papers_asked_for(options) if options.claims or options.paper else []
     claims = gather.claims_read(options.source) if options.source else None
     protocols = _protocols(options) if "accounting" in wanted else []
-    found = {
+    found: dict[str, Any] = {
         **(claims or _settled(papers, progress)),
         "made": _made(options, own=own),
         "mechanisms": gather.mechanisms(progress) if "mechanisms" in wanted else [],

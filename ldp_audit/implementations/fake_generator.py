@@ -50,9 +50,7 @@ class FakeGenerator(np.random.Generator):
         """Whether only the tape has drawn from the underlying generator."""
         return self.tape.recording or self._source.state == self._start
 
-    def random(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, size: Any = None, dtype: Any = np.float64, out: Any = None
-    ) -> Any:
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         """See numpy."""
         kind = np.dtype(dtype)
         if kind.name not in _BITS:
@@ -73,7 +71,7 @@ class FakeGenerator(np.random.Generator):
         self._compare("uniform", values, before, lambda: super(FakeGenerator, self).uniform(low, high, shape))
         return float(values) if size is None and shape == () else np.asarray(values)
 
-    def integers(  # pyright: ignore[reportIncompatibleMethodOverride]
+    def integers(
         self,
         low: Any,
         high: Any = None,

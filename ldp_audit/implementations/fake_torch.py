@@ -114,7 +114,7 @@ class _Drawn:
 
 def _draws(func: Any) -> bool:
     tagged = torch.Tag.nondeterministic_seeded in func.tags
-    return tagged or any(argument.name == "generator" for argument in func._schema.arguments)
+    return tagged or any(argument.name == "generator" for argument in func._schema.arguments)  # noqa: SLF001  (torch names it nowhere else)
 
 
 def _rand(func: Any, args: Sequence[Any], named: dict[str, Any]) -> _Drawn | str | None:
@@ -204,7 +204,7 @@ _MODELS: dict[str, Callable[..., _Drawn | str | None]] = {
 
 
 def _arguments(func: Any, args: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
-    schema = func._schema.arguments
+    schema = func._schema.arguments  # noqa: SLF001
     defaults = {argument.name: argument.default_value for argument in schema if argument.has_default_value()}
     return {**defaults, **{one.name: value for one, value in zip(schema, args, strict=False)}, **named}
 

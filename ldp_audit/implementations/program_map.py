@@ -416,4 +416,4 @@ def _as_array(raw: Any) -> Any:
     if isinstance(raw, list | tuple):
         array = array_of_numbers(raw)
         raw = objects(raw) if array is None else array
-    return raw.detach().clone() if is_tensor(raw) else copy.deepcopy(raw)  # pyright: ignore[reportAttributeAccessIssue]
+    return raw.detach().clone() if is_tensor(raw) else copy.deepcopy(raw)

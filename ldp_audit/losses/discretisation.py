@@ -462,7 +462,7 @@ def _filtered(inputs: NDArray[np.float64], ratio: float) -> NDArray[np.float64]:
     """At each place the sum of the inputs from there on, each step times the ratio."""
     bands = np.empty((2, inputs.size), order="F")  # of the matrix that maps such sums to the inputs
     bands[0], bands[1] = -ratio, 1.0
-    sums, _ = lapack.dtbtrs(bands, inputs[:, None], uplo="U", diag="U")  # pyright: ignore[reportAttributeAccessIssue]
+    sums, _ = lapack.dtbtrs(bands, inputs[:, None], uplo="U", diag="U")  # pyrefly: ignore[missing-attribute]
     return np.ascontiguousarray(sums[:, 0])
 
 

@@ -418,7 +418,7 @@ class ReplacedLoss(PairLoss):
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `PairLoss`."""
-        return _joined_masses(edges, self._masses_above, self.reversed()._masses_above)
+        return _joined_masses(edges, self._masses_above, self.reversed()._masses_above)  # noqa: SLF001  (of the same class)
 
     def _masses_above(self, edges: NDArray[np.float64]) -> CellMasses:
         """The masses for edges >= 0, but for those up to the first of them."""

@@ -74,7 +74,7 @@ _HOME = {
     "Variable": "variable",
 }
 
-__all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> object:

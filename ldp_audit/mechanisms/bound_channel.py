@@ -140,7 +140,7 @@ class BoundChannel(Mechanism):
         """Var[report | x]; one array for each input, broadcast against each other."""
         return self._vectorised(self.channel.variance(), x)
 
-    def sample(self, *x: ArrayLike, rng: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def sample(self, *x: ArrayLike, rng: Any) -> Any:
         """One report for each input, from `implemented()`; one array for each input."""
         return self.implemented().sample(*x, rng=rng)
 

@@ -113,7 +113,7 @@ class GridChannel(Mechanism):
         with np.errstate(divide="ignore"):
             return np.log(self._mixed(x, np.exp(self.rows.log_prob(y, every))))
 
-    def sample(self, *x: Any, rng: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def sample(self, *x: Any, rng: Any) -> Any:
         """One report for each input; shape, floating dtype and device of the first input. ValueError out of range."""
         if not self._inputs(x):
             raise ValueError(f"{self.bound.channel.name!r} has no inputs, and a report is drawn for each input")

@@ -53,7 +53,7 @@ class Entry:
         first, second = (self._likelihood(place, at) for place, at in self.example.worst)
         if first.has(Sum):
             return first / second
-        return factor(cancel(simplify(first / second)))  # pyright: ignore[reportReturnType]
+        return factor(cancel(simplify(first / second)))
 
     def epsilon(self) -> Expr | None:
         """The exact epsilon, simplified by substituting t = e**epsilon and its like; None for infinity."""
@@ -62,7 +62,7 @@ class Entry:
             return None
         swap: dict[Any, Any] = {letter: exp(power) for letter, power in self.exponents(ratio).items()}
         plain = expand_log(log(substituted(ratio, swap)), force=True)
-        return log(ratio) if ratio.has(Sum) else simplify(plain)  # pyright: ignore[reportReturnType]
+        return log(ratio) if ratio.has(Sum) else simplify(plain)
 
     def exponents(self, ratio: Expr) -> dict[Any, Any]:
         """The symbols of the ratio that are powers of e, with their exponents."""
@@ -74,14 +74,14 @@ class Entry:
         law = self.law()
         if not _reports_numbers(law):
             return None
-        return simplify(law.mean() - law.inputs[0])  # pyright: ignore[reportReturnType]
+        return simplify(law.mean() - law.inputs[0])
 
     def variance(self) -> Expr | None:
         """Var[report], for numerical reports; else None."""
         law = self.law()
         if not _reports_numbers(law):
             return None
-        return factor(simplify(law.variance()))  # pyright: ignore[reportReturnType]
+        return factor(simplify(law.variance()))
 
     def _likelihood(self, place: int, at: Mapping[str, Any]) -> Expr:
         law = self.law()

@@ -29,7 +29,7 @@ class Ind(Function):
     """Indicator of equality: Ind(a, b) is 1 where a = b, else 0."""
 
     @classmethod
-    def eval(cls, a: Expr, b: Expr) -> Expr | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def eval(cls, a: Expr, b: Expr) -> Expr | None:
         """Evaluate where both sides are numbers or the same expression."""
         difference = a - b
         if difference.is_number:
@@ -165,12 +165,13 @@ class SymbolicChannel:
         swap = replacements(f"channel {self.name!r}", self.variables(), values)
         # Inputs: those not replaced, and new variables in the replacements of the others.
         replaced = {variable.name for variable in values}
-        kept = [swap.get(v, v) for v in self.inputs if v.name not in replaced]
+        kept: list[Any] = [swap.get(v, v) for v in self.inputs if v.name not in replaced]
         placed = [swap[v] for v in self.inputs if v.name in replaced]
         parameters = set(self.variables()) - set(self.inputs)
         new = [s for value in placed for s in sorted(value.free_symbols, key=str) if s not in parameters]
         inputs = list(dict.fromkeys([*kept, *new]))
-        known = [s for v in self.public for s in sorted(swap.get(v, v).free_symbols, key=str) if s not in inputs]
+        public: list[Any] = [swap.get(v, v) for v in self.public]
+        known = [s for value in public for s in sorted(value.free_symbols, key=str) if s not in inputs]
         return self._substituted(inputs, swap, list(dict.fromkeys(known)))
 
     def twin(self, suffix: str = "_prime") -> SymbolicChannel:
@@ -224,7 +225,7 @@ class SymbolicChannel:
         swap = {**swap, **{family: substitute_domain(family, swap) for family in self.families()}}
         atoms = [(substituted(a.output, swap), substituted(a.probability, swap)) for a in self.atoms]
         pieces = [tuple(substituted(part, swap) for part in (p.lower, p.upper, p.density)) for p in self.pieces]
-        return SymbolicChannel(self.name, inputs, atoms, pieces, public=public)  # pyright: ignore[reportArgumentType]
+        return SymbolicChannel(self.name, inputs, atoms, pieces, public=public)
 
 
 def _atom(channel: str, pair: Any, named: set[Variable]) -> Atom:

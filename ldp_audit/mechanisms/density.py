@@ -65,7 +65,7 @@ def _integral(integrand: Expr, lower: Expr, upper: Expr) -> Expr:
     }
     y = symbols.setdefault(OUTPUT, Dummy("y", real=True))
     limits = (y, lower.subs(symbols), upper.subs(symbols))
-    found = simplify(integrate(integrand.subs(symbols), limits))  # pyright: ignore[reportArgumentType]
+    found = simplify(integrate(integrand.subs(symbols), limits))
     return cancel(found).subs({dummy: v for v, dummy in symbols.items()})
 
 

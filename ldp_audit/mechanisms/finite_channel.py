@@ -120,7 +120,7 @@ class FiniteChannel(Mechanism):
                 return cls(_rows_of(path, progress or silent), progress=progress)
             matrix, outputs = _arrays_of(path)
             return cls(matrix, None if outputs is None else outputs.tolist(), progress=progress)
-        except (ValueError, KeyError, EOFError, csv.Error, UnicodeDecodeError) as error:
+        except (ValueError, KeyError, EOFError, csv.Error) as error:
             raise ValueError(f"{path}: {error}") from error
         except Exception as error:  # a damaged archive fails in many ways
             if isinstance(error, OSError):

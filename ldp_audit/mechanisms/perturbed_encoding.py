@@ -29,7 +29,7 @@ def _mean_inverse(shift: int) -> Expr:
     """E[1/(shift + S)], S = u + v: u ones among k - 1 others of the set, v among d - k - 1 outside it."""
     ways = binomial(_k - 1, _u) * binomial(_d - _k - 1, _v)
     chance = T ** (_u + _d - _k - 1 - _v) / (1 + T) ** (_d - 2)
-    return Sum(Sum(ways * chance / (shift + _u + _v), (_u, 0, _k - 1)), (_v, 0, _d - _k - 1))  # pyright: ignore[reportReturnType]
+    return Sum(Sum(ways * chance / (shift + _u + _v), (_u, 0, _k - 1)), (_v, 0, _d - _k - 1))
 
 
 _a, _b = _mean_inverse(1), _mean_inverse(2)

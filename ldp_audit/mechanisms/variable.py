@@ -110,8 +110,8 @@ class Variable(Symbol):
 
     def renamed(self, name: str, latex: str | None = None) -> Variable:
         """A variable with the same domain and another name."""
-        _, options = self.__getnewargs_ex__()
-        return Variable(name, self.lower, self.upper, **{**options, "latex": latex})  # pyright: ignore[reportArgumentType]
+        options: dict[str, Any] = {**self.__getnewargs_ex__()[1], "latex": latex}
+        return Variable(name, self.lower, self.upper, **options)
 
 
 def variables_of(expressions: Iterable[Expr]) -> list[Variable]:
@@ -122,7 +122,7 @@ def variables_of(expressions: Iterable[Expr]) -> list[Variable]:
     found: dict[Variable, None] = {}
     for expression in expressions:
         for symbol in sorted(expression.free_symbols, key=_by_name):
-            _visit(symbol, found, ())  # pyright: ignore[reportArgumentType]
+            _visit(symbol, found, ())
     by_name: dict[str, Variable] = {}
     for variable in found:
         if by_name.setdefault(variable.name, variable) != variable:
@@ -163,7 +163,7 @@ def in_order(variables: Iterable[Variable], linked: Callable[[Variable], bool]) 
 
 def substituted(expression: Expr, replacements: Mapping[Any, Any]) -> Expr:
     """The expression with all replacements made simultaneously."""
-    return expression.subs(dict(replacements), simultaneous=True)  # pyright: ignore
+    return expression.subs(dict(replacements), simultaneous=True)
 
 
 def substitute_domain(variable: Variable, rewrite: Mapping[Any, Any] | Callable[[Expr], Expr]) -> Variable:
@@ -247,7 +247,7 @@ def _visit(symbol: Symbol, found: dict[Variable, None], path: tuple[Symbol, ...]
     if symbol.argument is not None and not ranges_over_all_exponentials(symbol):
         needs |= symbol.argument.free_symbols
     for needed in sorted(needs, key=_by_name):
-        _visit(needed, found, (*path, symbol))  # pyright: ignore[reportArgumentType]
+        _visit(needed, found, (*path, symbol))
     found[symbol] = None
 
 

@@ -82,7 +82,7 @@ class SymbolicWeights:
 
 
 def _summed(one: OutputClass, term: Expr) -> Expr:
-    return term if one.index is None else Sum(term, one.index).doit()  # pyright: ignore[reportReturnType]
+    return term if one.index is None else Sum(term, one.index).doit()
 
 
 def _replaced(one: OutputClass, swap: Mapping[Any, Any]) -> list[OutputClass]:

@@ -55,7 +55,8 @@ def environment() -> Environment:
         svg=_safe_svg,
         where=wording.where,
     )
-    made.globals["experiments_heading"] = wording.EXPERIMENTS
+    names: dict[str, Any] = made.globals
+    names["experiments_heading"] = wording.EXPERIMENTS
     return made
 
 

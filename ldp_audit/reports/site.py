@@ -29,7 +29,9 @@ def pages(report: dict[str, Any], sections: Sequence[Section]) -> dict[str, str]
     """Every page by its path in the report's folder, and their style sheet."""
     made = _environment(report)
     shown = {*(section.key for section in sections), *(["claims"] if report["claims"] else [])}
-    made.globals["menu"] = [(key, words) for key, words in _MENU.items() if key in shown] if len(shown) > 1 else []
+    menu = [(key, words) for key, words in _MENU.items() if key in shown] if len(shown) > 1 else []
+    names: dict[str, Any] = made.globals
+    names["menu"] = menu
     files = {"style.css": _style(made)}
     for section in sections:
         files[f"{section.key}.html"] = _section(made, report, section)
@@ -44,13 +46,17 @@ def _environment(report: dict[str, Any]) -> Environment:
     found = claim_pages(report["claims"])
     made.filters.update(
         spans=spans,
-        tone=lambda badge: (badge.tone or badge.text).replace(" ", "-"),
+        tone=_tone,
         claim_page=lambda one: found[_key(one)],
         filters=_filters,
-        heading_id=lambda heading: heading_id(heading),
+        heading_id=heading_id,
         finder=_finder,
     )
     return made
+
+
+def _tone(badge: Badge) -> str:
+    return (badge.tone or badge.text).replace(" ", "-")
 
 
 def heading_id(heading: Heading) -> str:

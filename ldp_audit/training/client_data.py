@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -203,7 +203,11 @@ class LocalWork:
 
     def part(self, start: int, stop: int) -> LocalWork:
         """The work of the clients at positions start .. stop - 1."""
-        fields = {**self.__dict__, "clients": self.clients[start:stop], "orders": self.orders[:, start:stop]}
+        fields: dict[str, Any] = {
+            **self.__dict__,
+            "clients": self.clients[start:stop],
+            "orders": self.orders[:, start:stop],
+        }
         return LocalWork(**fields)
 
     def sizes(self) -> Tensor:

@@ -68,7 +68,7 @@ def initial_weights(model: nn.Module, generator: torch.Generator) -> dict[str, T
         for name, module in fresh.named_modules():
             if next(module.parameters(recurse=False), None) is None:
                 continue
-            if not isinstance(module, _Resets):
+            if not isinstance(module, _Resets):  # pyrefly: ignore[unsafe-overlap]
                 raise ValueError(
                     f"model: {type(module).__name__} {name!r} needs a reset_parameters() that draws its weights"
                 )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -66,7 +67,8 @@ def train_by_vmap(work: LocalWork, chunk: int) -> Iterator[Trained]:
 
 def not_by_vmap(work: LocalWork) -> str | None:
     """The error of vmap on one sample of one client, if any."""
-    first = LocalWork(**{**work.__dict__, "clients": work.clients[:1], "orders": work.orders[:1, :1, :1]})
+    one: dict[str, Any] = {**work.__dict__, "clients": work.clients[:1], "orders": work.orders[:1, :1, :1]}
+    first = LocalWork(**one)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a slow path's warning; the round itself repeats it

@@ -41,7 +41,7 @@ class AdaptedSampler(DeclaredSampler):
     """
 
     draw: Callable[[Any, int, np.random.Generator], Any]
-    repeatable: bool = True  # pyright: ignore[reportIncompatibleMethodOverride]
+    repeatable: bool = True
 
     def __call__(self, x: Any, n: int, rng: np.random.Generator) -> Any:
         """n outputs on input x."""

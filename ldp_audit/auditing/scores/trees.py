@@ -23,6 +23,7 @@ _CUT_ROWS = 5000
 _CELLS = 48
 _MOST_PLACES = 16
 _TREES = 30
+_RATE = 0.3
 _DEPTH = 3
 _BLOCK = 8192  # rows at a time, so that they stay in the processor's cache
 _MOST_CELLS = 2**16
@@ -117,13 +118,13 @@ def _boosted(
     model = GradientBoostingClassifier(
         n_estimators=_TREES,
         max_depth=_DEPTH,
-        learning_rate=0.3,
+        learning_rate=_RATE,
         subsample=0.5,
         max_features=min(len(places), 6),
         min_samples_leaf=20,
         random_state=seed,
     ).fit(coded.astype(np.float32), labels)
-    found = [_exported(model.estimators_[i, 0].tree_, 0, model.learning_rate, places, edges) for i in range(_TREES)]
+    found = [_exported(model.estimators_[i, 0].tree_, 0, _RATE, places, edges) for i in range(_TREES)]
     return tuple(tree for tree in found if isinstance(tree, tuple))
 
 

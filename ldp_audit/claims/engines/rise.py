@@ -176,7 +176,7 @@ def _sign(factor: Expr, direct: Prover) -> int:
 
 def _plain(expression: Expr) -> Expr:
     above, below = fraction(together(expression))
-    return cancel(above / below)  # pyright: ignore[reportReturnType]
+    return cancel(above / below)
 
 
 def _at_start(linked: list[Variable], x: Variable, begins: Expr) -> dict[Variable, Expr]:
@@ -206,4 +206,4 @@ def _derivative(function: Expr, x: Variable, linked: list[Variable]) -> Expr:
         rate = _derivative(variable.argument, x, linked[:place])  # type: ignore[arg-type]
         factor = variable if variable.exp_of is not None else 1 / variable.argument  # type: ignore[operator]
         total = total + function.diff(variable) * rate * factor
-    return together(total)  # pyright: ignore[reportReturnType]
+    return together(total)

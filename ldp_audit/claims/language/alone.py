@@ -40,7 +40,7 @@ class Alone(Function):
     """Alone(bits, x, y), see the module; SymPy does not evaluate it."""
 
     @classmethod
-    def eval(cls, bits: Expr, x: Expr, y: Expr) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def eval(cls, bits: Expr, x: Expr, y: Expr) -> None:
         """Refuse precisions other than 2 to 24 bits, and inputs that are no floats of this precision, too large or
         too fine."""
         if not (isinstance(bits, Integer) and 2 <= bits <= _MOST_BITS):

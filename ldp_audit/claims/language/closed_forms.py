@@ -4,9 +4,6 @@ SymPy sums and simplifies; integrals of powers times exponentials come from thei
 does not hold on the whole domain is refused.
 """
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
-# pyright: reportOperatorIssue=false, reportReturnType=false, reportOptionalMemberAccess=false
-# pyright: reportOptionalOperand=false, reportAssignmentType=false
 # (SymPy's type annotations cover neither nodes nor arithmetic.)
 
 from __future__ import annotations

@@ -9,9 +9,6 @@ link (`Statement.to_dict`) for the checker. If both sides are products of expone
 instead.
 """
 
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
-# pyright: reportOperatorIssue=false, reportReturnType=false, reportOptionalMemberAccess=false
-# pyright: reportOptionalOperand=false, reportAssignmentType=false
 # (SymPy's type annotations cover neither nodes nor arithmetic.)
 
 from __future__ import annotations
@@ -78,7 +75,8 @@ def _depends_on_others(variable: Variable) -> bool:
 
 def _is_bounded_by_its_exponent(variable: Variable, among: Sequence[Variable]) -> bool:
     """Whether it takes all values of its exponential, and the exponent's variables are there to say which."""
-    return ranges_over_all_exponentials(variable) and variable.exp_of.free_symbols <= {*among}
+    exponent: Any = variable.exp_of
+    return ranges_over_all_exponentials(variable) and exponent.free_symbols <= {*among}
 
 
 def _is_implied(variable: Variable) -> bool:
@@ -332,8 +330,8 @@ def _between(letter: Variable, monomial: Expr, chosen: dict[Expr, Variable], uni
 
 def _range(monomial: Expr) -> tuple[Expr, Expr]:
     constant = isinstance(monomial, Variable) and monomial.lower.is_number is not False
-    if constant and monomial.lower.is_number and monomial.upper.is_number:  # pyright: ignore[reportAttributeAccessIssue]
-        return monomial.lower, monomial.upper  # pyright: ignore[reportAttributeAccessIssue]
+    if constant and monomial.lower.is_number and monomial.upper.is_number:
+        return monomial.lower, monomial.upper
     return -oo, oo
 
 
@@ -381,7 +379,7 @@ class _Rewriting:
     def of(self, expression: Expr) -> Expr:
         """The rewritten expression; unchanged, and not re-evaluated, if there is nothing to replace."""
         if expression in self._swap:
-            return self._swap[expression]  # pyright: ignore[reportArgumentType]
+            return self._swap[expression]
         if not expression.args:
             return expression
         if isinstance(expression, log) and expression.free_symbols:

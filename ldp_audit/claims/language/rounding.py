@@ -25,7 +25,7 @@ class Fl(Function):
     """Fl(x, p): x rounded to p significant bits, ties to even, exponents unbounded. SymPy does not evaluate it."""
 
     @classmethod
-    def eval(cls, _x: Expr, digits: Expr) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def eval(cls, _x: Expr, digits: Expr) -> None:
         """Refuse a precision that is no positive whole number."""
         if not (isinstance(digits, Integer) and digits > 0):
             raise ValueError(f"digits must be a positive whole number of bits, got {digits!r}")
@@ -38,7 +38,7 @@ class Ceil(Function):
     """Ceil(x): the least whole number >= x. SymPy does not evaluate it."""
 
     @classmethod
-    def eval(cls, _x: Expr) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def eval(cls, _x: Expr) -> None:
         """Accept one argument without evaluation: engines and checker evaluate it, each by its own method."""
 
     def _latex(self, printer: Any) -> str:

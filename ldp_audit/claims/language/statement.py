@@ -136,17 +136,17 @@ def describe_variable(variable: Variable, among: list[Variable]) -> dict[str, An
 class _Arithmetic(StrPrinter):
     """SymPy's plain text, with e as exp(1) and pi as Pi(), as report.json's readers expect."""
 
-    def _print_Exp1(self, _expression: Expr) -> str:  # noqa: N802  # pyright: ignore[reportIncompatibleMethodOverride]
+    def _print_Exp1(self, _expression: Expr) -> str:  # noqa: N802
         return "exp(1)"
 
-    def _print_Pi(self, _expression: Expr) -> str:  # noqa: N802  # pyright: ignore[reportIncompatibleMethodOverride]
+    def _print_Pi(self, _expression: Expr) -> str:  # noqa: N802
         return "Pi()"
 
     def _print_Add(self, expr: Expr, order: str | None = None) -> str:  # noqa: N802
         # SymPy orders terms by their numerical values, which are slow to compute for a long program.
         return super()._print_Add(expr, order="none" if expr.has(Function) else order)
 
-    def _print_Function(self, expression: Expr) -> str:  # noqa: N802  # pyright: ignore[reportIncompatibleMethodOverride]
+    def _print_Function(self, expression: Expr) -> str:  # noqa: N802
         # Many statements share the parts of a program, a chain of functions.
         return f"{expression.func.__name__}({', '.join(map(written, expression.args))})"
 

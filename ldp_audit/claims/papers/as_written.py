@@ -17,7 +17,7 @@ from ldp_audit.claims.settling import says_nothing
 def put_in(formula: Expr, values: Mapping[Any, Any]) -> Expr:
     """The formula with these values substituted, unevaluated."""
     with evaluate(x=False):
-        return formula.xreplace({name: sympify(value) for name, value in values.items()})  # pyright: ignore[reportReturnType]
+        return formula.xreplace({name: sympify(value) for name, value in values.items()})
 
 
 def total(*terms: Any) -> Expr:

@@ -69,7 +69,8 @@ def load(
 
 def load_syn_l(**options: Any) -> Table:
     """FedSel's syn-L: 60,000 records of 100 columns; other options as for `load`."""
-    return load(**{"records": 60_000, "columns": 100, "name": _name("syn-l", options)} | options)
+    chosen: dict[str, Any] = {"records": 60_000, "columns": 100, "name": _name("syn-l", options)} | options
+    return load(**chosen)
 
 
 def _name(name: str, options: dict[str, Any]) -> str:
@@ -81,7 +82,8 @@ def _name(name: str, options: dict[str, Any]) -> str:
 
 def load_syn_h(**options: Any) -> Table:
     """FedSel's syn-H: 100,000 records of 300 columns; other options as for `load`."""
-    return load(**{"records": 100_000, "columns": 300, "name": "syn-h"} | options)
+    chosen: dict[str, Any] = {"records": 100_000, "columns": 300, "name": "syn-h"} | options
+    return load(**chosen)
 
 
 def _check_numbers(**values: float) -> None:

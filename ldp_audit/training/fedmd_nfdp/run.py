@@ -24,6 +24,7 @@ from ldp_audit.accounting.protocols.protocol import Protocol
 from ldp_audit.training.canary import Canary
 from ldp_audit.training.datasets import Images
 from ldp_audit.training.fedmd_nfdp import canaries, distillation, spending
+from ldp_audit.training.fedmd_nfdp.canaries import PartyRecords
 from ldp_audit.training.fedmd_nfdp.networks import Party, network, sampled
 from ldp_audit.training.fedmd_nfdp.public_split import Holdings, holdings
 from ldp_audit.training.fedmd_nfdp.settings import FedMdSettings, names_of, network_names
@@ -103,13 +104,13 @@ class FedMdRun(Paced):
         elif release is not None and plan.communicates:
             yield canaries.record_canary(release, self.protocol(), self._attacked_party())
 
-    def _attacked_party(self) -> canaries.PartyRecords:
+    def _attacked_party(self) -> PartyRecords:
         """Party 0 after its pre-training, with an inverted public image as its first record."""
         share = holdings(self.data, self.plan, self.streams.numpy("parties")).private[0]
         party = replace(self.parties[0], model=copy.deepcopy(self.parties[0].model))
         self._pretrain(party)
         records = self._records(self.data, share)
-        held = canaries.PartyRecords(self.plan, party.model, *records, self.first, 1 - self.public_x[:1], label=0)
+        held = PartyRecords(self.plan, party.model, *records, self.first, 1 - self.public_x[:1], label=0)
         return held.with_canary(self.streams.numpy("canary", 0))
 
     def _noise(self) -> spending.Noise:

@@ -437,10 +437,11 @@ class FedSel(FedSelSettings):
 
         from ldp_audit.training.fedsel.run import all_models
 
-        found = {}
+        found: dict[str, nn.Module] = {}
         for (repeat, fold), weights in zip(all_models(self.repeats, self.folds), state["weights"], strict=True):
-            found[f"repeat-{repeat}-fold-{fold}"] = model = nn.Linear(data["columns"], 1, bias=False)
+            model = nn.Linear(data["columns"], 1, bias=False)
             model.load_state_dict({"weight": weights[None]})
+            found[f"repeat-{repeat}-fold-{fold}"] = model
         return found
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedSelRun:

@@ -42,4 +42,4 @@ EPSILON_WITH, DELTA_WITH = k_any * log((n_any + 1) / n_any), 1 - (1 - 1 / n_any)
 def put(formula: Expr, records: int, draws: int) -> Expr:
     """The formula with numbers substituted, unevaluated: the checker does the arithmetic."""
     with evaluate(x=False):
-        return formula.xreplace({n_any: Integer(records), k_any: Integer(draws)})  # pyright: ignore[reportReturnType]
+        return formula.xreplace({n_any: Integer(records), k_any: Integer(draws)})

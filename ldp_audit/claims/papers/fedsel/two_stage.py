@@ -4,6 +4,7 @@ epochs."""
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 from sympy import Expr, Integer, Max, Rational, sympify
 
@@ -46,7 +47,7 @@ def numeric_selection(kind: str, z: Sequence[int], ratio: int) -> Law:
 def reports(kind: str, values: Sequence[Fraction], sent: Sequence[Fraction], ratio: int, ratio_2: int) -> dict:
     """One round, k = 1: select by |values|, clip the coordinate of `sent` and report it by Duchi's mechanism."""
     z = status_of(values, 1)
-    joint = {}
+    joint: dict[Any, Fraction] = {}
     for j, chance in numeric_selection(kind, z, ratio).items():
         if not isinstance(j, int):
             joint[NONE] = Fraction(str(chance))
