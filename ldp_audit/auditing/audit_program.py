@@ -104,8 +104,9 @@ def audit(
     if sequential and (curves or workers != 1 or scheduler is not None or resume is not None):
         raise ValueError("sequential goes without curves, workers, scheduler and resume: each bet follows the last")
     if sequential:
-        result = audit_sequentially(
+        return audit_sequentially(
             program,
+            fresh,
             inputs,
             claimed_epsilon,
             claimed_delta,
@@ -114,8 +115,6 @@ def audit(
             progress=progress,
             floating_point=floating_point,
         )
-        result = if_independent(result, program, fresh)
-        return replace(result, seconds=time.perf_counter() - start)
     named = search.inputs
     product = law if isinstance(law, ProductLaw) and claimed_delta == 0 else None
     error = 1 - confidence

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -23,11 +23,12 @@ from ldp_audit.auditing.betting import Capital, epsilon_grid, next_batch, stoppi
 from ldp_audit.auditing.bounds import Counts, Region, check_arguments, lower_limit
 from ldp_audit.auditing.choice import Choice, Sample, choose, expected_bound
 from ldp_audit.auditing.event_search import InputSearch, as_search, coverage_floor
+from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.outputs import Outputs, concatenated, unrepeated
 from ldp_audit.auditing.power import HIGHEST_CLAIM
 from ldp_audit.auditing.program import CHUNK_VALUES, SEARCH, TEST, Program
 from ldp_audit.auditing.result import AuditResult, Witness, judged
-from ldp_audit.auditing.test import FIRST_CALLS, added, drift, suspected
+from ldp_audit.auditing.test import FIRST_CALLS, added, drift, if_independent, suspected
 
 _CALLS_SHARE = 0.01
 _FIRST_SEARCH = 1024  # samples of each input
@@ -36,11 +37,17 @@ _MOST_KEPT, _MOST_KEPT_VALUES = 200_000, 8 * CHUNK_VALUES  # outputs of an input
 _AGAIN, _AGAIN_VECTORS = 2, 4  # growth of the samples until events are compared again; scores take longer to learn
 _HORIZON = 4  # events are chosen for the bound that they would have at so many times the samples drawn
 _PATH_POINTS = 40
+_FEWEST_CALLS, _MOST_CALLS, _OUTPUTS = 16, 64, 2**13
+"""Calls of each input that look for dependence before a program is accused, of the size of the largest bet.
+
+Bets are made on calls of all sizes, and a few small ones show little dependence: so many as hold these outputs, within these numbers.
+"""
 _POWER, _SIMULATED, _SIMULATION_ERROR, _SIMULATED_SHARE = 0.95, 300, 0.001, 3
 
 
 def audit_sequentially(
     program: Program,
+    fresh: Fresh,
     inputs: Sequence[Any] | InputSearch,
     claimed_epsilon: float | None,
     claimed_delta: float = 0.0,
@@ -52,9 +59,10 @@ def audit_sequentially(
 ) -> AuditResult:
     """Audit a program until its claim is refuted, or so many samples of an input are spent.
 
-    Arguments as `audit` has them; without a claim all samples are spent. epsilon_lower is the confidence sequence at
-    the stop, on the grid of betting.py: it holds at whatever moment one looks. delta_lower is None.
-    sections["sequential"]: why it stopped, looks, events, and the path of (samples of each input, bound).
+    Arguments as `audit` has them, and fresh: the program before its first call. Without a claim all samples are spent.
+    epsilon_lower is the confidence sequence at the stop, on the grid of betting.py: it holds at whatever moment one
+    looks. delta_lower is None. sections["sequential"]: why it stopped, looks, events, and the path of (samples of each
+    input, bound).
     detectable_epsilon is found by simulating the bets on the last event, from when it was chosen to the plan's end.
     """
     start = time.perf_counter()
@@ -78,7 +86,7 @@ def audit_sequentially(
         drift=None if run.counts is None else drift(run.choice.seen, run.counts),
     )
     turns = () if run.events == 1 else (f"{run.events} events were bet on in turn; the witness is the last",)
-    return AuditResult(
+    result = AuditResult(
         verdict=verdict,
         epsilon_lower=epsilon,
         delta_lower=None,
@@ -89,12 +97,15 @@ def audit_sequentially(
         reach=_detectable(run),
         coverage_floor=coverage_floor(run.learned),
         samples_used=program.looked + sum(run.past.drawn) + calls[2],
-        seconds=time.perf_counter() - start,
+        seconds=0.0,
         seed=program.seed,
         budget=budget,
         notes=why + program.notes() + turns,
         sections={"sequential": run.section(stopped)},
     )
+    calls = max(_FEWEST_CALLS, min(_MOST_CALLS, _OUTPUTS // run.largest))
+    result = if_independent(result, program, fresh, calls=(calls, run.largest))
+    return replace(result, seconds=time.perf_counter() - start)
 
 
 @dataclass
@@ -166,6 +177,7 @@ class _Run:
     debt: float = field(init=False, default=0.0)  # ln of what was lost on earlier events, at the claim; 0 or less
     events: int = field(init=False, default=0)
     looks: int = field(init=False, default=0)
+    largest: int = field(init=False, default=1)  # outputs of the largest call that was bet upon
     learned: int = field(init=False, default=1)
     path: list[tuple[int, float]] = field(init=False, default_factory=list)
 
@@ -270,6 +282,7 @@ class _Run:
         event = self.choice.event
         hits, other = (event.count(self.past.draw(TEST, place, size)) for place in (one, two))
         self.capital.update(hits, other, size)
+        self.largest = max(self.largest, size)
         new = Counts(hits, size, other, size)
         self.counts = new if self.counts is None else self.counts + new
         self.looks += 1

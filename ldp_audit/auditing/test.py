@@ -395,16 +395,23 @@ def _event(keys: set[Any]) -> Event:
 
 
 def if_independent(
-    result: AuditResult, program: Program, fresh: Fresh, stage: int = TEST, otherwise: Sequence[AuditResult] = ()
+    result: AuditResult,
+    program: Program,
+    fresh: Fresh,
+    stage: int = TEST,
+    otherwise: Sequence[AuditResult] = (),
+    calls: tuple[int, int] | None = None,
 ) -> AuditResult:
     """The result; or, where it is a bound on outputs that depend on each other, a bound of 0 that says so.
 
     fresh: the program before its first call.   stage: of the test, so that no two checks draw the same outputs.
     otherwise: results on outputs that are each a call of its own, which stand where a call's outputs depend.
+    calls: how many look for dependence, and outputs of each: no fewer than a call of the test had. By default 16 calls
+        of `call_size`.
     """
     if not (result.violated or (result.claimed_epsilon is None and result.epsilon_lower > 0)):
         return result
-    said, why, drawn = dependence_of_outputs(result.witness, program, fresh, stage)
+    said, why, drawn = dependence_of_outputs(result.witness, program, fresh, stage, calls=calls)
     result = replace(result, samples_used=result.samples_used + drawn)
     if why is not None:
         return replace(result, notes=(*result.notes, why))
@@ -412,13 +419,19 @@ def if_independent(
         return result
     if otherwise:
         instead = replace(otherwise[0], samples_used=result.samples_used)
-        return if_independent(instead, program, fresh, stage, otherwise[1:])
+        return if_independent(instead, program, fresh, stage, otherwise[1:], calls)
     delta = None if result.delta_lower is None else 0.0
     return replace(result, verdict=INCONCLUSIVE, epsilon_lower=0.0, delta_lower=delta, notes=(said, *result.notes))
 
 
 def dependence_of_outputs(
-    witness: Witness, program: Program, fresh: Fresh, stage: int = TEST, *, called: bool = False
+    witness: Witness,
+    program: Program,
+    fresh: Fresh,
+    stage: int = TEST,
+    *,
+    called: bool = False,
+    calls: tuple[int, int] | None = None,
 ) -> tuple[str | None, str | None, int]:
     """What shows that outputs depend on each other; why that could not be looked at; how many outputs it took.
 
@@ -427,8 +440,8 @@ def dependence_of_outputs(
     """
     said, drawn = None, 0
     if not witness.calls_for_one:  # whose outputs are each a call of its own
-        size = call_size(witness.counts.trials, program.rows)
-        counts = _counts(program, witness, stage, size)
+        count, size = (_CALLS, call_size(witness.counts.trials, program.rows)) if calls is None else calls
+        counts = _counts(program, witness, stage, count, size)
         drawn = counts.size * size
         said = _dispersed(counts, size, witness, "outputs of one call depend on each other", "calls")
     pure = not called and program.repeats_its_first_call() and not fresh.differs(program.sampler)
@@ -441,10 +454,10 @@ def dependence_of_outputs(
     return _remembered(counts, witness), None, drawn + counts.size * COPIED
 
 
-def _counts(program: Program, witness: Witness, stage: int, size: int) -> np.ndarray:
-    """The event's count in each call of so many outputs, shape (inputs, calls)."""
+def _counts(program: Program, witness: Witness, stage: int, count: int, size: int) -> np.ndarray:
+    """The event's count in each of so many calls of so many outputs, shape (inputs, calls)."""
     calls = [
-        [witness.event.count(program.outputs(x, size, (DEPENDENCE, stage, place, call))) for call in range(_CALLS)]
+        [witness.event.count(program.outputs(x, size, (DEPENDENCE, stage, place, call))) for call in range(count)]
         for place, x in enumerate(witness.inputs)
     ]
     return np.array(calls)

@@ -52,7 +52,7 @@ def caught(sampler: Sampler, seed: int, **options: Any) -> bool:
     return False
 
 
-@pytest.mark.parametrize(("name", "runs"), [("randomised_response", 40), ("laplace", 12), ("hidden", 12)])
+@pytest.mark.parametrize(("name", "runs"), [("randomised_response", 20), ("laplace", 6), ("hidden", 6)])
 def test_a_violation_of_the_promised_size_is_caught_with_the_promised_power(name: str, runs: int) -> None:
     sampler = {"randomised_response": randomised_response, "laplace": laplace, "hidden": hidden}[name](1.5)
     hits = sum(caught(sampler, seed, detects=1.5, false_alarm=1e-6) for seed in range(runs))

@@ -205,7 +205,7 @@ def test_no_game_of_a_trade_off_curve_beats_its_bound(guesses: int, canaries: in
 
     for correct in {guesses, round(0.8 * guesses)}:
         refuted = 0.0
-        for mu in np.linspace(0.1, 2.5, 25):
+        for mu in np.linspace(0.1, 2.5, 13):
             found = audit_guesses(
                 correct, guesses, canaries=canaries, confidence=1 - error, claimed_trade_off=curve(float(mu))
             )

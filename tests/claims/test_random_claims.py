@@ -85,13 +85,13 @@ def check(statement: Statement) -> Settled | None:
 
 
 @given(rational_statements())
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_random_relations(statement: Statement) -> None:
     check(statement)
 
 
 @given(true_by_construction())
-@settings(max_examples=8)
+@settings(max_examples=4)
 def test_what_is_true_by_construction_is_never_refuted(statement: Statement) -> None:
     settled = check(statement)
     assert settled is not None

@@ -120,7 +120,7 @@ def test_nearly_all_are_decided() -> None:
     from random import Random
 
     rng, found = Random(1), []
-    for _ in range(40):
+    for _ in range(20):
         size = rng.randint(2, 4)
         rows = []
         for _ in range(2):

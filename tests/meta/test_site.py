@@ -57,6 +57,7 @@ def test_every_page_is_in_the_navigation() -> None:
     assert sorted(navigation) == sorted(pages)
 
 
+@pytest.mark.slow
 def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path: Path) -> None:
     """One test, as the build takes seconds: strict, so that a broken link or an unknown name fails it."""
     site = tmp_path / "site"
