@@ -40,7 +40,8 @@ _PATH_POINTS = 40
 _FEWEST_CALLS, _MOST_CALLS, _OUTPUTS = 16, 64, 2**13
 """Calls of each input that look for dependence before a program is accused, of the size of the largest bet.
 
-Bets are made on calls of all sizes, and a few small ones show little dependence: so many as hold these outputs, within these numbers.
+Bets are made on calls of all sizes, and a few small ones show little dependence: there are as many calls as have these
+outputs in all, within these numbers.
 """
 _POWER, _SIMULATED, _SIMULATION_ERROR, _SIMULATED_SHARE = 0.95, 300, 0.001, 3
 
