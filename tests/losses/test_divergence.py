@@ -134,10 +134,9 @@ def test_draws_with_replacement_are_bounded() -> None:
     def first(x: mpf) -> mpf:
         return sum(chance * gaussian(j)(x) for j, chance in enumerate(chances))
 
-    for alpha in (1.0, 20.0):
-        exact = divergence(first, gaussian(0.0), alpha, [0.5, 3.0, 3 * alpha])
-        found = renyi_divergence(WITH_REPLACEMENT.directions[0], alpha).value
-        assert exact <= found <= exact * 10  # each number of copies by itself
+    exact = divergence(first, gaussian(0.0), 20.0, [0.5, 3.0, 60.0])
+    found = renyi_divergence(WITH_REPLACEMENT.directions[0], 20.0).value
+    assert exact <= found <= exact * 10  # each number of copies by itself
 
 
 @pytest.mark.parametrize("alpha", [1.0, 1.5, 3.0, 1e4])
