@@ -32,6 +32,7 @@ from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Label, Outputs, canonical
 from ldp_audit.auditing.scores.law_score import Law
 from ldp_audit.auditing.scores.score import cut
+from ldp_audit.numerics import instance
 
 MASS_ERROR = 1e-9
 """How far a law's probabilities may be from adding up to 1, and the computed from the true ones."""
@@ -208,8 +209,7 @@ class SmoothLaw(Protocol):
 
 def require_law(law: Any) -> None:
     """ValueError unless there is a log_prob."""
-    if not isinstance(law, Law):
-        raise ValueError(f"law must have log_prob(y, x), got {cut(law)}; {_ACCEPTED}")
+    instance(law, Law, "law", f"one that has log_prob(y, x); {_ACCEPTED}")
 
 
 def outputs_of(law: Any) -> list[tuple[Any, ...]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import sys
-from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections import Counter, deque
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import reduce
 from operator import getitem
 from typing import Any
@@ -77,6 +79,8 @@ def read(raw: Any, n: int) -> Outputs:
     refuse_masked(raw)
     if not isinstance(raw, np.ndarray):
         raw = listed(raw, n)
+    if isinstance(raw, np.ndarray) and raw.dtype.kind == "O" and raw.ndim > 1:
+        raw = raw.tolist()
     array = raw if isinstance(raw, np.ndarray) else _array_of(raw)
     if array.ndim == 0 or len(array) != n:
         count = "a single value" if array.ndim == 0 else f"{len(array)} outputs"
@@ -156,10 +160,59 @@ def _array_of(values: list[Any]) -> np.ndarray:
         except ValueError:
             array = None
         if array is not None and array.dtype.kind in "biuf" and array.ndim == 2:
+            _refuse_merged(values)
             return array
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
+
+
+def _refuse_merged(rows: list[Any]) -> None:
+    """Of True and 1 at one place of rows, an audit would see one number."""
+    kinds = {type(value) for row in rows if not isinstance(row, np.ndarray) for value in row}
+    if kinds <= {bool, np.bool_} or not kinds & {bool, np.bool_}:
+        return
+    for place, column in enumerate(zip(*rows, strict=True)):
+        if len({isinstance(value, bool | np.bool_) for value in column}) > 1:
+            raise ValueError(
+                f"it returned truth values and numbers at place {place} of its rows; as numbers they would be one, and "
+                "whoever receives them may tell them apart: return one kind, such as int(y)"
+            )
+
+
+def plain(value: Any) -> Any:
+    """Scalars, arrays, tensors, complex numbers, memory, dataclasses and mappings as numbers, lists, dictionaries.
+
+    Raises ValueError for what holds values in another way, as tables and sparse matrices do: their text may leave some
+    of them out; and for what has no text but its address.
+    """
+    if type(value) in PLAIN or isinstance(value, str | bytes | bytearray | list | tuple | set | frozenset):
+        return value
+    if is_tensor(value):
+        value = as_numpy(value)
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, complex):
+        return [value.real, value.imag]
+    if isinstance(value, memoryview):
+        return bytes(value)
+    if isinstance(value, deque):
+        return list(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return dict(value)
+    opaque = isinstance(value, Iterable) and not isinstance(value, range | Enum) and type(value) not in PLAIN
+    if opaque or callable(value) or type(value).__repr__ is object.__repr__:
+        raise ValueError(
+            f"it returned {cut(value)}, which cannot be compared; accepted: numbers, labels, vectors, and rows and "
+            "dictionaries of these"
+        )
+    return value
+
+
+PLAIN = frozenset({int, float, bool, str, bytes, list, tuple, dict, set, type(None)})
+"""Types of what `plain` leaves as it is."""
 
 
 def _numeric(array: np.ndarray, given: Any) -> Outputs:
@@ -252,11 +305,13 @@ def canonical(value: Any) -> Label:
         return "{" + ", ".join(sorted(map(_member, value))) + "}"
     if isinstance(value, list | tuple | np.ndarray):
         return "(" + ", ".join(map(_member, value)) + ")"
-    if isinstance(value, np.generic):
-        return canonical(value.item())
-    if type(value).__repr__ is object.__repr__ or callable(value) or not isinstance(value, Hashable):
+    found = plain(value)
+    if not isinstance(value, Hashable):
         raise ValueError(f"it returned {cut(value)}, which cannot be compared; accepted: numbers, labels, vectors")
-    return repr(value)
+    if isinstance(found, dict):
+        members = ", ".join(f"{_member(key)}: {_member(one)}" for key, one in found.items())
+        return f"{type(value).__name__}({members})"
+    return repr(value) if found is value else canonical(found)
 
 
 def _member(value: Any) -> str:

@@ -140,6 +140,7 @@ class Program:
     _shape: str | None = field(default=None, init=False, repr=False)
     _kind: str | None = field(default=None, init=False, repr=False)
     _merged: set[str] = field(default_factory=set, init=False, repr=False)
+    _rows: set[str] = field(default_factory=set, init=False, repr=False)
     _words: list[int] = field(default_factory=list, init=False, repr=False)  # of 32 bits, the seed's
     _first: tuple[_Where, tuple[Any, ...]] | None = field(default=None, init=False, repr=False)
     _asked: bool = field(default=False, init=False, repr=False)
@@ -175,12 +176,13 @@ class Program:
             self._look(where)
             return self._outputs(raw, where)
         self.inputs = ()
-        self._note_kind(raw, where)
+        self._note_kind(raw, found, where)
         if self._seeds is None and n >= _FEWEST_SEEDS and self.structure is None:
             self._seeds = _seed_like(found)
         shape = found.shape
         if self._shape is not None and shape != self._shape:
-            hint = "" if isinstance(raw, np.ndarray) else "; rows of several lengths: pad them, or return them as text"
+            rows = "rows of several lengths, or some of them with a text or None: pad them, or return them as text"
+            hint = "" if isinstance(raw, np.ndarray) else f"; {rows}"
             raise ProgramError(f"{where}: it returned {shape} after {self._shape} in an earlier call{hint}")
         self._shape = shape
         return found
@@ -196,7 +198,7 @@ class Program:
         """That of SeedSequence(seed, spawn_key=key), whose words are given as an array: a third of the time."""
         return np.random.default_rng(np.random.SeedSequence(np.array([*self._words, *key], dtype=np.uint32)))
 
-    def _note_kind(self, raw: Any, where: _Where) -> None:
+    def _note_kind(self, raw: Any, found: Outputs, where: _Where) -> None:
         """Refuse text after numbers: numpy makes text of the numbers beside it, so that a batch would decide it.
 
         Refuse also True, [1] and 1 beside each other in lists, which are read as one number and may be sent as three.
@@ -212,8 +214,9 @@ class Program:
         listed_one_by_one = isinstance(raw, list | tuple) or (isinstance(raw, np.ndarray) and raw.dtype.kind == "O")
         if listed_one_by_one and self.structure is None and where.key[0] != FIT:
             self._merged |= {_number_kind(y) for y in raw} - {""}
-            if len(self._merged) > 1:
-                kinds = " and ".join(sorted(self._merged))
+            self._rows |= {_row_kind(raw[0])} - {""} if found.dimension > 1 else set()  # the others are like it
+            if max(len(self._merged), len(self._rows)) > 1:
+                kinds = " and ".join(sorted(max(self._merged, self._rows, key=len)))
                 raise ProgramError(
                     f"{where}: it returned {kinds}; as numbers they would be one, and whoever receives them may tell "
                     "them apart: return one kind, such as int(y)"
@@ -355,6 +358,14 @@ def _number_kind(output: Any) -> str:
         return "numbers"
     row = isinstance(output, list | tuple) or (isinstance(output, np.ndarray) and output.ndim == 1)
     return "rows of one number" if row and len(output) == 1 and _number_kind(output[0]) else ""
+
+
+def _row_kind(row: Any) -> str:
+    """Of a row of numbers, which of them are truth values; "" for an array, all of whose numbers are of a type."""
+    if not isinstance(row, list | tuple):
+        return ""
+    truths = [place for place, value in enumerate(row) if _number_kind(value) == "truth values"]
+    return f"rows with truth values at {', '.join(map(str, truths))}" if truths else "rows of numbers"
 
 
 def _comparable(outputs: list[Any]) -> bool:

@@ -6,9 +6,10 @@ taken apart by what the look had in common:
 
     a number                     itself; 0 where it is missing or something else
     a text, None, a truth value  an indicator for each value that came again
-    a dictionary, a dataclass    its values, by key
+    a dictionary, a dataclass    its values, by key; the items of keys that came once as a row of pairs
     a row                        its members, by place
-    a set                        its size, and an indicator for each member that came again
+    a set                        its size, and an indicator for each member that came again; if most did not, its
+                                 members in order, as a row
     bytes                        their bits
     a text that never recurs     what its JSON, hex or base64 decodes to; else its words, or its characters; and an
                                  indicator for each spelling that came again: spaces, leading zeros, upper case
@@ -24,7 +25,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import dataclasses
 import json
 import re
 import uuid
@@ -36,7 +36,7 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.scores.score import cut
+from ldp_audit.auditing.outputs import PLAIN, plain
 
 LOOK_SIZE = 256
 """Outputs of each of two inputs by which a structure is learned."""
@@ -48,7 +48,6 @@ _FEWEST = 8
 """Numbers that only grow are a counter or a clock if there are so many: random ones do once in 8! = 40,320 looks."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
-_PLAIN = frozenset({int, float, bool, str, bytes, list, tuple, dict, set, type(None)})
 _MISSING: Any = object()
 Node = dict[str, Any]
 """A part of a structure as JSON: its kind, and what that needs."""
@@ -116,16 +115,7 @@ def learned_structure(outputs: Sequence[Any], *, comparable: bool = True) -> Str
 
 
 def _plain(value: Any) -> Any:
-    """Scalars and arrays of numpy, complex numbers, dataclasses, mappings as plain numbers, lists and dictionaries."""
-    if type(value) in _PLAIN:
-        return value
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, complex):
-        return [value.real, value.imag]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
-    return dict(value) if isinstance(value, Mapping) else value
+    return value if value is _MISSING else plain(value)
 
 
 def _is_number(value: Any) -> bool:
@@ -138,14 +128,18 @@ def _is_large(value: Any) -> bool:
 
 
 def _label(value: Any) -> str:
-    """A value as it is compared: equal ones alike, and 1 and "1" apart. ValueError where its text is its address."""
+    """A value as it is compared: equal ones alike, and 1 and "1" apart. ValueError as `plain` raises it."""
     if type(value) in (str, int, bool, float):
         return repr(value)
-    if type(value).__repr__ is object.__repr__ or callable(value):
-        raise ValueError(f"it returned {cut(value)}, which cannot be compared; accepted: numbers, labels, vectors")
+    value = plain(value)
     if isinstance(value, set | frozenset):
         return "{" + ", ".join(sorted(map(_label, value))) + "}"
-    return repr(_plain(value))
+    if isinstance(value, list | tuple):
+        left, right = "()" if isinstance(value, tuple) else "[]"
+        return left + ", ".join(map(_label, value)) + right
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_label(key)}: {_label(one)}" for key, one in value.items()) + "}"
+    return repr(value)
 
 
 def _recur(values: Sequence[Any]) -> bool:
@@ -222,10 +216,7 @@ def _of_any_form(values: Sequence[Any], name: str, aside: list[str]) -> Node:
     if all(map(_is_number, values)):
         return left("a counter or a clock") if _grows(values) else {"kind": "leaf", "numbers": True, "values": []}
     if all(isinstance(value, Mapping) for value in values):
-        keys = sorted({(str(type(key).__name__), _label(key)) for value in values for key in value})
-        known = [_by_label(value) for value in values]
-        parts = {key: [one.get(key, _MISSING) for one in known] for _, key in keys}
-        return {"kind": "keys", "parts": {k: _learned(found, f"{name}[{k}]", aside) for k, found in parts.items()}}
+        return _of_mappings(values, name, aside)
     if all(isinstance(value, list | tuple) for value in values):
         longest = max(map(len, values))
         parts = [[value[k] for value in values if k < len(value)] for k in range(longest)]
@@ -233,7 +224,10 @@ def _of_any_form(values: Sequence[Any], name: str, aside: list[str]) -> Node:
     if all(isinstance(value, bytes | bytearray) for value in values):
         return {"kind": "bits", "bytes": max(map(len, values))}
     if all(isinstance(value, set | frozenset) for value in values):
-        return {"kind": "set", "members": _common([member for value in values for member in value])}
+        members = [member for value in values for member in value]
+        if _recur(members):
+            return {"kind": "set", "members": _common(members)}
+        return {"kind": "sorted", "part": _learned([_in_order(value) for value in values], name, aside)}
     if all(isinstance(value, uuid.UUID) or (isinstance(value, str) and _UUID.fullmatch(value)) for value in values):
         return left("a UUID")
     if _recur(values):
@@ -249,6 +243,20 @@ def _of_any_form(values: Sequence[Any], name: str, aside: list[str]) -> Node:
         part = _learned(decoded, f"{name} as {decode}", aside)
         return {"kind": "decoded", "by": decode, "spellings": spellings, "part": part}
     return left("different in every output")
+
+
+def _of_mappings(values: Sequence[Mapping[Any, Any]], name: str, aside: list[str]) -> Node:
+    """The node of dictionaries. The items of keys that came once are pairs, in the order in which they come."""
+    keys = Counter((str(type(key).__name__), _label(key)) for value in values for key in value)
+    known = [_by_label(value) for value in values]
+    common = sorted(key for key, count in keys.items() if count > 1 or len(values) == 1)
+    parts = {key: [one.get(key, _MISSING) for one in known] for _, key in common}
+    node: Node = {"kind": "keys"}
+    node["parts"] = {k: _learned(found, f"{name}[{k}]", aside) for k, found in parts.items()}
+    if len(common) < len(keys):
+        rest = [_other_items(value, node["parts"]) for value in values]
+        node["rest"] = _learned(rest, f"other items of {name}", aside)
+    return node
 
 
 def _grows(numbers: Sequence[float]) -> bool:
@@ -319,6 +327,10 @@ def _names(node: Node, name: str) -> Iterator[str]:
     elif kind == "keys":
         for key, part in node["parts"].items():
             yield from _names(part, f"{name}[{key}]")
+        if "rest" in node:
+            yield from _names(node["rest"], f"other items of {name}")
+    elif kind == "sorted":
+        yield from _names(node["part"], name)
     elif kind == "row":
         for place, part in enumerate(node["parts"]):
             yield from _names(part, f"{name}[{place}]")
@@ -338,13 +350,17 @@ def _names(node: Node, name: str) -> Iterator[str]:
 def _columns(node: Node, values: list[Any]) -> list[np.ndarray]:
     """The coordinates of these values, shape (n,) each; zeros where one is missing, or of another kind."""
     kind = node["kind"]
-    values = values if _PLAIN.issuperset(map(type, values)) else [_plain(value) for value in values]
+    values = values if PLAIN.issuperset(map(type, values)) else [_plain(value) for value in values]
     if kind == "leaf":
         return [_numbers(values)] * node["numbers"] + _indicators(node["values"], values)
     if kind == "keys":
         known = [_by_label(value) if isinstance(value, Mapping) else {} for value in values]
-        parts = ((part, [one.get(key, _MISSING) for one in known]) for key, part in node["parts"].items())
+        parts = [(part, [one.get(key, _MISSING) for one in known]) for key, part in node["parts"].items()]
+        if "rest" in node:
+            parts.append((node["rest"], [_other_items(value, node["parts"]) for value in values]))
         return [column for part, found in parts for column in _columns(part, found)]
+    if kind == "sorted":
+        return _columns(node["part"], [_in_order(value) for value in values])
     if kind == "row":
         rows = [value if isinstance(value, list | tuple) else () for value in values]
         parts = ((part, [row[k] if k < len(row) else _MISSING for row in rows]) for k, part in enumerate(node["parts"]))
@@ -392,6 +408,20 @@ def _indicators(labels: Sequence[str], values: list[Any]) -> list[np.ndarray]:
     places = {label: place for place, label in enumerate(labels)}
     found = np.array([-1 if value is _MISSING else places.get(_label(value), -1) for value in values])
     return [(found == place).astype(np.float64) for place in range(len(labels))]
+
+
+def _in_order(value: Any) -> Any:
+    """The members of a set by their texts, as a row."""
+    return sorted(value, key=_label) if isinstance(value, set | frozenset) else _MISSING
+
+
+def _other_items(value: Any, keys: Mapping[str, Any]) -> Any:
+    """Pairs of a dictionary with other keys than these."""
+    return (
+        [[key, one] for key, one in value.items() if _label(key) not in keys]
+        if isinstance(value, Mapping)
+        else _MISSING
+    )
 
 
 def _by_label(value: Mapping[Any, Any]) -> dict[str, Any]:

@@ -311,8 +311,8 @@ class Unnormalised:
 @together(
     ("law", "inputs", "options", "message"),
     [
-        (object(), [0], {}, r"law must have log_prob\(y, x\)"),
-        (SymbolicChannel("c", Variable("w", -1, 1), [(1, 1)]), [0], {}, r"law must have log_prob\(y, x\)"),
+        (object(), [0], {}, r"law must be one that has log_prob\(y, x\)"),
+        (SymbolicChannel("c", Variable("w", -1, 1), [(1, 1)]), [0], {}, r"law must be one that has log_prob\(y, x\)"),
         (Unnormalised(), [0], {}, "law must have probabilities that add up to 1 at input 0, got 0.8"),
         (DuchiVector(1.0, 20), [np.ones(20)], {}, "law must say what its outputs are"),
         (RandomizedResponse(math.inf, 3), [0], {}, "law must leave something to chance"),

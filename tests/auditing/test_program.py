@@ -73,8 +73,28 @@ def test_rows_whose_lengths_differ_come_with_advice() -> None:
     """A call for one of them looks like a vector, one for several like labels."""
     program = Program(lambda x, n, rng: [(1, 2), (3,)][:n])
     program.outputs(0, 1, (0,))
-    with pytest.raises(ProgramError, match="rows of several lengths: pad them, or return them as text"):
+    with pytest.raises(ProgramError, match=r"rows of several lengths, .* pad them, or return them as text"):
         program.outputs(0, 2, (1,))
+
+
+def test_truth_values_and_numbers_at_one_place_of_rows_are_refused() -> None:
+    """Within a call, and between calls; beside each other they are as usual."""
+    for rows in ([(True, 5.0), (1, 5.0)], [(1, 5.0), (True, 5.0)]):
+        with pytest.raises(ProgramError, match="truth values and numbers at place 0 of its rows"):
+            Program(lambda x, n, rng, rows=rows: rows).outputs(0, 2, (0,))
+        program = Program(lambda x, n, rng, rows=rows: [rows[x]] * n)
+        program.outputs(0, 3, (0,))
+        with pytest.raises(ProgramError, match="rows of numbers and rows with truth values at 0"):
+            program.outputs(1, 3, (1,))
+    assert Program(lambda x, n, rng: [(True, 5.0), (False, 1)]).outputs(0, 2, (0,)).dimension == 2
+
+
+def test_an_array_of_objects_in_rows_is_read_as_its_rows() -> None:
+    """As a table's values are."""
+    rows = np.array([["p", 1.5], ["q", 1.5]], dtype=object)
+    labels = Program(lambda x, n, rng: rows).outputs(0, 2, (0,)).labels
+    assert labels is not None
+    assert labels.tolist() == ["('p', 1.5)", "('q', 1.5)"]
 
 
 def test_a_program_that_hangs_is_left_behind_after_the_timeout() -> None:

@@ -6,6 +6,7 @@ import base64
 import json
 import math
 import uuid
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
@@ -13,6 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from scipy.sparse import csr_array
 
 from ldp_audit.auditing import audit
 from ldp_audit.auditing.assertions import PrivacyViolation, assert_private
@@ -37,6 +40,10 @@ class Named:
         return f"<Named {self.value} at {id(self):x}>"
 
 
+EYE = torch.eye(1, 1200, dtype=torch.float64)[0].roll(600)
+"""0 but for one in the middle, which the text of a tensor leaves out."""
+
+
 def _uuid(rng: np.random.Generator) -> uuid.UUID:
     return uuid.UUID(bytes=rng.bytes(16), version=4)
 
@@ -52,6 +59,12 @@ SHOWN: dict[str, Callable[[Any, np.random.Generator], Any]] = {
     "a dataclass": lambda x, _: Report(next(_NUMBERS), x),
     "a dictionary in a dictionary": lambda x, rng: {"meta": {"t": float(rng.random())}, "body": {"v": [0, x]}},
     "a set": lambda x, rng: {f"n{rng.integers(2**40)}", f"v{x}"},
+    "a set of one that never recurs": lambda x, rng: {(int(rng.integers(2**40)), x)},
+    "a key that never recurs": lambda x, rng: {f"session {rng.integers(2**40)}": x},
+    "such a key beside others": lambda x, rng: {"t": 1, "events": {str(rng.integers(2**40)): f"v{x}", "a": 0}},
+    "a tensor among others": lambda x, rng: {"w": torch.from_numpy(rng.normal(0, 1e-9, 1200)) + x * EYE},
+    "a queue": lambda x, rng: deque([float(rng.random()), x]),
+    "memory": lambda x, rng: memoryview(rng.bytes(8) + bytes([x])),
     "a missing key": lambda x, rng: {"t": float(rng.random())} | ({"v": 1} if x else {}),
     "a field that is absent or 0": lambda x, rng: {"t": _uuid(rng)} | ({} if x else {"v": 0}),
     "a row that is longer by a zero": lambda x, rng: [_uuid(rng), 1] + [0] * x,
@@ -109,6 +122,15 @@ def test_a_randomised_bit_is_not_accused(name: str) -> None:
     sound = audit(_sampler(_response, SHOWN[name]), (0, 1), 1.0, samples=2_000, confidence=1 - 1e-6)
     assert sound.verdict == "consistent" or (name == "a repr with an address" and not sound.violated)
     assert sound.epsilon_lower <= 1
+
+
+def test_what_its_text_may_leave_out_is_refused() -> None:
+    """Tables, sparse matrices and iterators in an output: audits of their texts were consistent, whatever they held."""
+    for output in (csr_array(np.eye(2)), iter([1]), {"w": [csr_array(np.eye(2))]}):
+        with pytest.raises(ValueError, match="which cannot be compared; accepted: numbers, labels, vectors, and rows"):
+            learned_structure([output] * 4, comparable=False)
+        with pytest.raises(ValueError, match="cannot be compared"):
+            audit(lambda x, n, rng, output=output: [output] * n, (0, 1), 1.0, samples=500)
 
 
 def test_an_output_of_keys_and_bits_is_audited_as_it_is() -> None:

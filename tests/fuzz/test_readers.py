@@ -20,7 +20,7 @@ from tests.fuzz.readers import READERS
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 def test_damaged_files_are_read_or_refused(reader: Reader, tmp_path: Path) -> None:
-    outcomes = attack(reader, tmp_path.resolve(), 10, seed=0)
+    outcomes = attack(reader, tmp_path.resolve(), 12, seed=0)
     assert outcomes["refused"] >= 3, "the damage was no damage"
 
 
