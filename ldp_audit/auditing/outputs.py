@@ -25,6 +25,10 @@ _EXACT = 2.0**53
 """float64 holds every whole number up to here."""
 
 
+NUMBERS = "numbers or labels"
+"""The shape of outputs that are no vectors, in words."""
+
+
 @dataclass(frozen=True)
 class Outputs:
     """n outputs of one call.
@@ -44,7 +48,7 @@ class Outputs:
         """In words, to be compared between calls. Labels may come and go; numbers and vectors may not change places."""
         if self.numbers is not None and self.numbers.ndim == 2:
             return f"vectors of {self.numbers.shape[1]}"
-        return "numbers or labels"
+        return NUMBERS
 
     @property
     def dimension(self) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.outputs import Outputs, concatenated, listed, read
+from ldp_audit.auditing.outputs import NUMBERS, Outputs, concatenated, listed, read
 from ldp_audit.auditing.scores.score import cut
 from ldp_audit.auditing.structure import LOOK_SIZE, Structure, learned_structure
 from ldp_audit.numerics import between, whole
@@ -246,7 +246,8 @@ class Program:
         """What a result must say about how outputs were drawn and read."""
         drawn = isinstance(self.sampler, DeclaredSampler) and not self.sampler.repeatable
         structure = () if self.structure is None else (self.structure.describe(),)
-        return (*((UNSEEDED,) if drawn else ()), *structure, *((_hashed(self._seeds),) if self._seeds else ()))
+        hashed = (_hashed(self._seeds, self._shape),) if self._seeds else ()
+        return (*((UNSEEDED,) if drawn else ()), *structure, *hashed)
 
     def learn_dimension(self, x: Any, key: tuple[int, ...]) -> int:
         """How many coordinates an output has, from a call for one output on x; sets `rows` by it."""
@@ -295,21 +296,21 @@ class Program:
 
 
 def _seed_like(found: Outputs) -> tuple[int, ...]:
-    """The coordinates of vectors that look as the seeds of hashes do: large whole numbers, none negative or twice."""
-    if found.numbers is None or found.dimension == 1:
+    """The coordinates that look as ids and the seeds of hashes do: large whole numbers, none negative or twice."""
+    if found.numbers is None or found.labels is not None:
         return ()
-    rows = found.known_numbers
+    rows = found.known_numbers.reshape(len(found), -1)
     whole_rows = (rows >= 0) & (rows == np.floor(rows)) & (rows <= 2.0**64)
     large = whole_rows.all(axis=0) & (rows.mean(axis=0) >= _LEAST_SEED)
     return tuple(int(place) for place in np.flatnonzero(large) if len(np.unique(rows[:, place])) == len(rows))
 
 
-def _hashed(places: tuple[int, ...]) -> str:
-    named = ", ".join(f"y[{place}]" for place in places)
+def _hashed(places: tuple[int, ...], shape: str | None) -> str:
+    named = ", ".join(f"y[{place}]" for place in places) if shape != NUMBERS else "y"
     return (
-        f"{named}: large whole numbers that did not recur, such as the seed of a hash. No event that was tried "
-        "computes a hash: if the output is (h, seed) with h from hash(x, seed), return instead of it, for each input "
-        "v, whether hash(v, seed) is h"
+        f"{named}: large whole numbers that did not recur, such as an id, or the seed of a hash. No event that was "
+        "tried looks at digits, or computes a hash: if the output is (h, seed) with h from hash(x, seed), return "
+        "instead of it, for each input v, whether hash(v, seed) is h"
     )
 
 

@@ -142,6 +142,8 @@ def test_a_seed_in_the_output_is_noted_and_the_advice_finds_what_the_seed_hides(
     (note,) = split.notes
     assert split.epsilon_lower < 0.1
     assert note.startswith("y[1]: large whole numbers that did not recur")
+    (alone,) = audit(lambda x, n, rng: 2 * rng.integers(0, 2**40, n) + x, (0, 1), 1.0, samples=2_000).notes
+    assert alone.startswith("y: large whole numbers that did not recur"), "whose last digit is the input"
 
     def supported(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
         report = hashed(x, n, rng)
