@@ -114,10 +114,16 @@ def listed(values: Any, name: str, of: str = "a sequence") -> list[Any]:
 
 def instance(value: Any, kind: type | tuple[type, ...], name: str, accepted: str) -> None:
     """Raise ValueError unless the value is of the kind; for a class, which may look like one of its instances, too."""
-    if isinstance(value, type) and Callable not in (kind if isinstance(kind, tuple) else (kind,)):
-        raise ValueError(f"{name} must be an instance, such as {value.__name__}(...), got the class itself")
+    if Callable not in (kind if isinstance(kind, tuple) else (kind,)):
+        refuse_class(value, name)
     if not isinstance(value, kind):
         raise ValueError(f"{name} must be {accepted}, got {shown(value)}")
+
+
+def refuse_class(value: Any, name: str) -> None:
+    """Raise ValueError for a class."""
+    if isinstance(value, type):
+        raise ValueError(f"{name} must be an instance, such as {value.__name__}(...), got the class itself")
 
 
 def _power(number: int) -> str:

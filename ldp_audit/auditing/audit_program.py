@@ -84,7 +84,7 @@ def audit(
     Raises ValueError for bad arguments and ProgramError, a ValueError, for a program that fails.
     """
     if isinstance(progress, bool):
-        given: Any = locals() | {}
+        given: Any = {**locals()}
         with Progress(quiet=not progress) as lines:
             return audit(**given | {"progress": lines})
     lines: Any = (Callable, type(None))

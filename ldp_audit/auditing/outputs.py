@@ -25,10 +25,6 @@ _EXACT = 2.0**53
 """float64 holds every whole number up to here."""
 
 
-NUMBERS = "numbers or labels"
-"""The shape of outputs that are no vectors, in words."""
-
-
 @dataclass(frozen=True)
 class Outputs:
     """n outputs of one call.
@@ -48,7 +44,7 @@ class Outputs:
         """In words, to be compared between calls. Labels may come and go; numbers and vectors may not change places."""
         if self.numbers is not None and self.numbers.ndim == 2:
             return f"vectors of {self.numbers.shape[1]}"
-        return NUMBERS
+        return "numbers or labels"
 
     @property
     def dimension(self) -> int:
@@ -164,24 +160,10 @@ def _array_of(values: list[Any]) -> np.ndarray:
         except ValueError:
             array = None
         if array is not None and array.dtype.kind in "biuf" and array.ndim == 2:
-            _refuse_merged(values)
             return array
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
-
-
-def _refuse_merged(rows: list[Any]) -> None:
-    """Of True and 1 at one place of rows, an audit would see one number."""
-    kinds = {type(value) for row in rows if not isinstance(row, np.ndarray) for value in row}
-    if kinds <= {bool, np.bool_} or not kinds & {bool, np.bool_}:
-        return
-    for place, column in enumerate(zip(*rows, strict=True)):
-        if len({isinstance(value, bool | np.bool_) for value in column}) > 1:
-            raise ValueError(
-                f"it returned truth values and numbers at place {place} of its rows; as numbers they would be one, and "
-                "whoever receives them may tell them apart: return one kind, such as int(y)"
-            )
 
 
 def plain(value: Any) -> Any:

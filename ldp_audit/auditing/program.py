@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.outputs import NUMBERS, Outputs, concatenated, listed, read
+from ldp_audit.auditing.outputs import Outputs, concatenated, listed, read
 from ldp_audit.auditing.scores.score import cut
 from ldp_audit.auditing.structure import LOOK_SIZE, Structure, learned_structure
 from ldp_audit.numerics import between, whole
@@ -144,7 +144,7 @@ class Program:
     _words: list[int] = field(default_factory=list, init=False, repr=False)  # of 32 bits, the seed's
     _first: tuple[_Where, tuple[Any, ...]] | None = field(default=None, init=False, repr=False)
     _asked: bool = field(default=False, init=False, repr=False)
-    _seeds: tuple[int, ...] | None = field(default=None, init=False, repr=False)
+    _seeds: tuple[str, ...] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         whole(self.seed, "seed", 0)
@@ -214,7 +214,7 @@ class Program:
         listed_one_by_one = isinstance(raw, list | tuple) or (isinstance(raw, np.ndarray) and raw.dtype.kind == "O")
         if listed_one_by_one and self.structure is None and where.key[0] != FIT:
             self._merged |= {_number_kind(y) for y in raw} - {""}
-            self._rows |= {_row_kind(raw[0])} - {""} if found.dimension > 1 else set()  # the others are like it
+            self._rows |= {_row_kind(y) for y in raw} - {""} if found.dimension > 1 else set()
             if max(len(self._merged), len(self._rows)) > 1:
                 kinds = " and ".join(sorted(max(self._merged, self._rows, key=len)))
                 raise ProgramError(
@@ -246,7 +246,7 @@ class Program:
         """What a result must say about how outputs were drawn and read."""
         drawn = isinstance(self.sampler, DeclaredSampler) and not self.sampler.repeatable
         structure = () if self.structure is None else (self.structure.describe(),)
-        hashed = (_hashed(self._seeds, self._shape),) if self._seeds else ()
+        hashed = (_hashed(self._seeds),) if self._seeds else ()
         return (*((UNSEEDED,) if drawn else ()), *structure, *hashed)
 
     def learn_dimension(self, x: Any, key: tuple[int, ...]) -> int:
@@ -295,22 +295,22 @@ class Program:
         return answer[0]
 
 
-def _seed_like(found: Outputs) -> tuple[int, ...]:
-    """The coordinates that look as ids and the seeds of hashes do: large whole numbers, none negative or twice."""
+def _seed_like(found: Outputs) -> tuple[str, ...]:
+    """Coordinates that look as ids and the seeds of hashes do: large whole numbers, none negative or twice."""
     if found.numbers is None or found.labels is not None:
         return ()
     rows = found.known_numbers.reshape(len(found), -1)
     whole_rows = (rows >= 0) & (rows == np.floor(rows)) & (rows <= 2.0**64)
     large = whole_rows.all(axis=0) & (rows.mean(axis=0) >= _LEAST_SEED)
-    return tuple(int(place) for place in np.flatnonzero(large) if len(np.unique(rows[:, place])) == len(rows))
+    places = [place for place in np.flatnonzero(large) if len(np.unique(rows[:, place])) == len(rows)]
+    return tuple("y" if found.dimension == 1 else f"y[{place}]" for place in places)
 
 
-def _hashed(places: tuple[int, ...], shape: str | None) -> str:
-    named = ", ".join(f"y[{place}]" for place in places) if shape != NUMBERS else "y"
+def _hashed(names: tuple[str, ...]) -> str:
     return (
-        f"{named}: large whole numbers that did not recur, such as an id, or the seed of a hash. No event that was "
-        "tried looks at digits, or computes a hash: if the output is (h, seed) with h from hash(x, seed), return "
-        "instead of it, for each input v, whether hash(v, seed) is h"
+        f"{', '.join(names)}: large whole numbers that did not recur, such as an id, or the seed of a hash. No event "
+        "that was tried looks at digits, or computes a hash: if the output is (h, seed) with h from hash(x, seed), "
+        "return instead of it, for each input v, whether hash(v, seed) is h"
     )
 
 
@@ -361,12 +361,16 @@ def _number_kind(output: Any) -> str:
     return "rows of one number" if row and len(output) == 1 and _number_kind(output[0]) else ""
 
 
+_TRUTHS = {bool, np.bool_}
+
+
 def _row_kind(row: Any) -> str:
     """Of a row of numbers, which of them are truth values; "" for an array, all of whose numbers are of a type."""
     if not isinstance(row, list | tuple):
         return ""
-    truths = [place for place, value in enumerate(row) if _number_kind(value) == "truth values"]
-    return f"rows with truth values at {', '.join(map(str, truths))}" if truths else "rows of numbers"
+    if not _TRUTHS & {*map(type, row)}:  # as most rows are, without a look at each of their numbers
+        return "rows of numbers"
+    return f"rows with truth values at {', '.join(str(k) for k, value in enumerate(row) if type(value) in _TRUTHS)}"
 
 
 def _comparable(outputs: list[Any]) -> bool:

@@ -191,16 +191,15 @@ def _audited(options: argparse.Namespace, progress: Progress) -> AuditResult:
     sampler, loaded = _sampler_of(options, options.target)
     inputs, epsilon = _compared(options, loaded, progress)
     given = {"samples": options.samples, "confidence": options.confidence, "claimed_rho": options.claimed_rho}
-    wanted: dict[str, Any] = {
-        name: True for name in ("sequential", "curves", "floating_point") if getattr(options, name)
-    }
     return audit(
         sampler,
         inputs,
         epsilon,
         options.delta or 0.0,
         **{name: value for name, value in given.items() if value is not None},
-        **wanted,
+        sequential=options.sequential,
+        curves=options.curves,
+        floating_point=options.floating_point,
         **_common_arguments(options, progress, _seed_of(options)),
     )
 

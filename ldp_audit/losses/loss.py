@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.numerics import log1mexp
+from ldp_audit.numerics import log1mexp, refuse_class
 
 if TYPE_CHECKING:
     from ldp_audit.losses.discrete_loss import DiscreteLoss
@@ -207,8 +207,7 @@ def pair_loss_of(mechanism: Any) -> PairLoss:
     """
     if isinstance(mechanism, PairLoss):
         return mechanism
-    if isinstance(mechanism, type):
-        raise ValueError(f"mechanism must be an instance, such as {mechanism.__name__}(...), got the class itself")
+    refuse_class(mechanism, "mechanism")
     own: Callable[[], PairLoss] | None = getattr(mechanism, "pair_loss", None)
     if own is not None:
         return own()

@@ -80,7 +80,7 @@ def test_rows_whose_lengths_differ_come_with_advice() -> None:
 def test_truth_values_and_numbers_at_one_place_of_rows_are_refused() -> None:
     """Within a call, and between calls; beside each other they are as usual."""
     for rows in ([(True, 5.0), (1, 5.0)], [(1, 5.0), (True, 5.0)]):
-        with pytest.raises(ProgramError, match="truth values and numbers at place 0 of its rows"):
+        with pytest.raises(ProgramError, match="rows of numbers and rows with truth values at 0"):
             Program(lambda x, n, rng, rows=rows: rows).outputs(0, 2, (0,))
         program = Program(lambda x, n, rng, rows=rows: [rows[x]] * n)
         program.outputs(0, 3, (0,))
