@@ -7,8 +7,11 @@ OUT ?= report
 TORCH ?= 2.13.0
 PINNED := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt
 INSTALL := -m pip install --quiet --disable-pip-version-check
-# uv takes a quarter of pip's time; pip serves where only pip has been told of an index. Arguments: a Python, what to install.
-QUICKLY = $(BIN)/uv pip install --quiet --python $(1) $(2) 2>/dev/null || $(1) $(INSTALL) $(2)
+# uv takes a quarter of pip's time, and is told of the folders of wheels that pip knows; pip serves where only pip has been
+# told of an index. Arguments: a Python, what to install.
+WHEELS = $$($(BIN)/python -m pip config get global.find-links 2>/dev/null | tr ' \n' ',,')
+QUICKLY = UV_FIND_LINKS="$(WHEELS)" $(BIN)/uv pip install --quiet --python $(1) $(2) 2>/dev/null || \
+	$(BIN)/python -m pip --python $(1) install --quiet --disable-pip-version-check $(2)
 
 .PHONY: help report data reproduce docs notebooks fuzz site bench bench-samplers bench-coverage bench-accounting bench-everyday bench-auditors bench-implementation bench-training bench-reading golden findings package sbom test test-slow test-floors test-peers lint format constraints hashes clean
 
@@ -54,7 +57,7 @@ package: $(VENV)/.installed-dev ## build both distributions, install the wheel e
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist . >/dev/null
 	elsewhere=$$(mktemp -d) && trap 'rm -rf "$$elsewhere"' EXIT && cp README.md tests/meta/snippets.py tests/meta/typed_program.py "$$elsewhere" && \
-	$(PYTHON) -m venv "$$elsewhere/venv" && { $(call QUICKLY,"$$elsewhere/venv/bin/python",--constraint constraints.txt dist/*.whl pytest); } && \
+	$(PYTHON) -m venv --without-pip "$$elsewhere/venv" && { $(call QUICKLY,"$$elsewhere/venv/bin/python",--constraint constraints.txt dist/*.whl pytest); } && \
 	cd "$$elsewhere" && venv/bin/python snippets.py README.md && \
 	$(CURDIR)/$(BIN)/mypy --strict --python-executable venv/bin/python typed_program.py && \
 	$(CURDIR)/$(BIN)/pyright --pythonpath venv/bin/python typed_program.py
@@ -167,5 +170,5 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt requirements.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PINNED) $(BIN)/python $(INSTALL) uv || true
 	$(call QUICKLY,$(BIN)/python,--no-deps --require-hashes --requirement requirements.txt)
-	$(PINNED) $(BIN)/python $(INSTALL) --no-build-isolation --editable '.[dev]'
+	$(call QUICKLY,$(BIN)/python,--constraint constraints.txt --no-build-isolation --editable '.[dev]')
 	touch $(VENV)/.installed $@
