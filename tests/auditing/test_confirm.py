@@ -20,6 +20,7 @@ from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.record import record_in
 from ldp_audit.auditing.test import IncompleteError
+from tests.auditing.worker_samplers import repeating
 from tests.together import together
 
 Json = dict[str, Any]
@@ -27,11 +28,6 @@ Json = dict[str, Any]
 
 def coin(probability: float) -> Any:
     return lambda x, n, rng: np.where(rng.random(n) < probability, x, -x)
-
-
-def repeating(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Warner's answer at epsilon 1, from a generator that is always the same: the first output tells the input."""
-    return coin(0.7310585)(x, n, np.random.default_rng(1))
 
 
 def document_of(sampler: Any, epsilon: float = 1.0, samples: int = 100_000) -> Json:
@@ -82,7 +78,7 @@ def test_a_confirmation_can_be_confirmed(leaky: Json) -> None:
 
 
 def test_a_program_that_repeats_itself_is_asked_for_one_output_a_call_again() -> None:
-    document = document_of(repeating, samples=1_500)
+    document = document_of(repeating, samples=700)
     assert document["witness"]["calls_for_one"]
     sizes: list[int] = []
 

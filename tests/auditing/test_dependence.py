@@ -22,96 +22,22 @@ from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.result import Witness
 from ldp_audit.auditing.test import dependence_of_outputs
+from tests.auditing.worker_samplers import (
+    OfTwoSources,
+    OneAnswer,
+    Rappor,
+    WithAnAnswer,
+    apart,
+    closure,
+    of_a_module,
+    one_draw,
+    one_seed,
+    own_entropy,
+    shifted,
+    too_little_noise,
+    used_again,
+)
 from tests.together import together
-
-
-class Rappor:
-    """A permanent answer on eight bits, remembered for each value, and a fresh one from it: epsilon 1.02 a report."""
-
-    def __init__(self) -> None:
-        self.memory: dict[Any, np.ndarray] = {}
-
-    def __call__(self, x: int, n: int, rng: np.random.Generator) -> np.ndarray:
-        if x not in self.memory:
-            true = np.arange(8) == x
-            self.memory[x] = np.where(rng.random(8) < 0.5, rng.random(8) < 0.5, true)
-        return (rng.random((n, 8)) < np.where(self.memory[x], 0.75, 0.5)).astype(int)
-
-
-def closure() -> Any:
-    """The same, remembered by a closure, which has no name."""
-    client = Rappor()
-    return lambda x, n, rng: client(x, n, rng)
-
-
-class OneAnswer:
-    """Laplace noise with epsilon 1, drawn once for each value and sent for ever: epsilon 1 for all that is sent."""
-
-    def __init__(self) -> None:
-        self.memory: dict[Any, float] = {}
-
-    def __call__(self, x: float, n: int, rng: np.random.Generator) -> np.ndarray:
-        return np.full(n, self.memory.setdefault(x, x + rng.laplace()))
-
-
-class OfTwoSources:
-    """RAPPOR on a bit: a permanent answer of epsilon 0.405, from the operating system, and coins of the generator."""
-
-    def __init__(self) -> None:
-        self.memory: dict[int, int] = {}
-
-    def __call__(self, x: int, n: int, rng: np.random.Generator) -> np.ndarray:
-        truthful = random.SystemRandom().random() < 0.6
-        bit = self.memory.setdefault(x, x if truthful else 1 - x)
-        return np.where(rng.random(n) < 0.75, bit, 1 - bit)
-
-
-MODULE = Rappor()
-
-
-def of_a_module() -> Any:
-    """The same, remembered by a module."""
-    MODULE.memory.clear()
-    return asked_module
-
-
-def asked_module(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
-    return MODULE(x, n, rng)
-
-
-class WithAnAnswer:
-    """Draws its noise once, from a generator of its own, when it is first asked."""
-
-    def __init__(self) -> None:
-        self.noise: float | None = None
-
-    def __call__(self, x: float, n: int, rng: np.random.Generator) -> np.ndarray:
-        if self.noise is None:
-            self.noise = random.SystemRandom().gauss(0, 3)
-        return np.array([x + self.noise + random.SystemRandom().gauss(0, 2) for _ in range(n)])
-
-
-def own_entropy(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Too little noise, from elsewhere than the generator: nothing is remembered."""
-    return x + 0.5 * np.random.default_rng().laplace(size=n)
-
-
-def one_draw(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
-    return x + np.full(n, rng.laplace())
-
-
-def used_again(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Each draw of noise is used ten times in a call."""
-    return x + np.tile(rng.laplace(size=-(-n // 10)), 10)[:n]
-
-
-def too_little_noise(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
-    return x + rng.laplace(scale=0.5, size=n)
-
-
-def one_seed(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Ignores the generator: each run repeats itself, which is a leak."""
-    return x + np.random.default_rng(0).laplace(size=n)
 
 
 @together("seed", range(4))
@@ -124,7 +50,7 @@ def test_noise_that_is_shared_within_a_call_gives_no_bound_above_the_truth(seed:
 
 
 def test_a_broken_program_of_independent_calls_is_still_accused() -> None:
-    assert audit(one_seed, (0.0, 1.0), 1.0, samples=5_000).violated
+    assert audit(one_seed, (0.0, 1.0), 1.0, samples=2_000).violated
 
 
 def test_without_a_claim_calls_are_compared_too() -> None:
@@ -138,16 +64,6 @@ def test_what_is_said_is_what_was_seen() -> None:
     assert said is not None
     assert said.startswith("outputs of one call depend on each other: 93.9 of 313 on input 0.0 should be in the event")
     assert drawn == 2 * 16 * 313
-
-
-def shifted(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Reports that say nothing of x; a call shares a tenth of their standard deviation."""
-    return rng.normal(size=n) + rng.normal(scale=0.1)
-
-
-def apart(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Laplace noise at its claim of 1, beside noise that a call shares."""
-    return x + rng.laplace(size=n) + rng.normal(scale=0.3)
 
 
 def test_a_small_part_that_a_call_shares_is_no_violation() -> None:
@@ -177,9 +93,8 @@ def test_a_client_that_remembers_is_not_accused(make: Callable[[], Any], sequent
 
 def test_a_permanent_answer_is_no_leak_where_calls_for_one_output_repeat_it() -> None:
     """Would catch "violated, at least 2.7" of a client whose whole transcript has epsilon 1: its answers never tie."""
-    for sequential in (False, True):
-        result = audit(OneAnswer(), (0, 1), 1.0, samples=2_000, sequential=sequential)
-        assert (result.verdict, result.epsilon_lower) == ("inconclusive", 0)
+    result = audit(OneAnswer(), (0, 1), 1.0, samples=1_000, sequential=True)
+    assert (result.verdict, result.epsilon_lower) == ("inconclusive", 0)
     with pytest.raises(NoPowerError, match="remembers earlier calls"):
         assert_private(OneAnswer(), 1.0, (0, 1), detects=4.0)
 

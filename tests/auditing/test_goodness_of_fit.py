@@ -123,7 +123,7 @@ NULLS: dict[str, tuple[Callable, Any, list[Any]]] = {
 
 
 @together("name", NULLS)
-@together("samples", [50, 5_000])
+@together("samples", [50, 2_000])
 def test_a_sampler_that_follows_its_law_is_called_different_as_often_as_stated(name: str, samples: int) -> None:
     """Exact binomial test of at most 0.2, false alarm 1e-6; a true rate of 0.65 fails it with probability 0.99."""
     sampler, law, inputs = NULLS[name]

@@ -51,7 +51,7 @@ def laplace(epsilon: float) -> Pair:
 )
 def test_bounds_from_scores_exceed_the_truth_no_more_often_than_stated(draw: Pair, epsilon: float, n: int) -> None:
     """Catches an event counted on the scores that chose it, and an error that is spent twice."""
-    runs, error = 100, 0.1
+    runs, error = 60, 0.1
     above = 0
     for seed in range(runs):
         found = audit_scores(*draw(n, np.random.default_rng(seed)), epsilon, confidence=1 - error, seed=seed)

@@ -76,3 +76,107 @@ class MemoisedRappor:
             kept = [random.random() < 0.5 for _ in range(8)]
             self.permanent[x] = [int(i == x) if keep else random.randrange(2) for i, keep in enumerate(kept)]
         return [int(random.random() < (0.75 if bit else 0.25)) for bit in self.permanent[x]]
+
+
+def repeating(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Warner's answer at epsilon 1, from a generator that is always the same: the first output tells the input."""
+    return np.where(np.random.default_rng(1).random(n) < 0.7310585, x, -x)
+
+
+class Rappor:
+    """A permanent answer on eight bits, remembered for each value, and a fresh one from it: epsilon 1.02 a report."""
+
+    def __init__(self) -> None:
+        self.memory: dict[Any, np.ndarray] = {}
+
+    def __call__(self, x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        if x not in self.memory:
+            true = np.arange(8) == x
+            self.memory[x] = np.where(rng.random(8) < 0.5, rng.random(8) < 0.5, true)
+        return (rng.random((n, 8)) < np.where(self.memory[x], 0.75, 0.5)).astype(int)
+
+
+def closure() -> Any:
+    """The same, remembered by a closure, which has no name."""
+    client = Rappor()
+    return lambda x, n, rng: client(x, n, rng)
+
+
+class OneAnswer:
+    """Laplace noise with epsilon 1, drawn once for each value and sent for ever: epsilon 1 for all that is sent."""
+
+    def __init__(self) -> None:
+        self.memory: dict[Any, float] = {}
+
+    def __call__(self, x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        return np.full(n, self.memory.setdefault(x, x + rng.laplace()))
+
+
+class OfTwoSources:
+    """RAPPOR on a bit: a permanent answer of epsilon 0.405, from the operating system, and coins of the generator."""
+
+    def __init__(self) -> None:
+        self.memory: dict[int, int] = {}
+
+    def __call__(self, x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        truthful = random.SystemRandom().random() < 0.6
+        bit = self.memory.setdefault(x, x if truthful else 1 - x)
+        return np.where(rng.random(n) < 0.75, bit, 1 - bit)
+
+
+MODULE = Rappor()
+
+
+def of_a_module() -> Any:
+    """The same, remembered by a module."""
+    MODULE.memory.clear()
+    return asked_module
+
+
+def asked_module(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    return MODULE(x, n, rng)
+
+
+class WithAnAnswer:
+    """Draws its noise once, from a generator of its own, when it is first asked."""
+
+    def __init__(self) -> None:
+        self.noise: float | None = None
+
+    def __call__(self, x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        if self.noise is None:
+            self.noise = random.SystemRandom().gauss(0, 3)
+        return np.array([x + self.noise + random.SystemRandom().gauss(0, 2) for _ in range(n)])
+
+
+def own_entropy(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Too little noise, from elsewhere than the generator: nothing is remembered."""
+    return x + 0.5 * np.random.default_rng().laplace(size=n)
+
+
+def one_draw(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    return x + np.full(n, rng.laplace())
+
+
+def used_again(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Each draw of noise is used ten times in a call."""
+    return x + np.tile(rng.laplace(size=-(-n // 10)), 10)[:n]
+
+
+def too_little_noise(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    return x + rng.laplace(scale=0.5, size=n)
+
+
+def one_seed(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Ignores the generator: each run repeats itself, which is a leak."""
+    return x + np.random.default_rng(0).laplace(size=n)
+
+
+def shifted(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Reports that say nothing of x; a call shares a tenth of their standard deviation."""
+    return rng.normal(size=n) + rng.normal(scale=0.1)
+
+
+def apart(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Laplace noise at its claim of 1, beside noise that a call shares."""
+    return x + rng.laplace(size=n) + rng.normal(scale=0.3)

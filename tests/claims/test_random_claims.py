@@ -85,7 +85,7 @@ def check(statement: Statement) -> Settled | None:
 
 
 @given(rational_statements())
-@settings(max_examples=15)
+@settings(max_examples=8)
 def test_random_relations(statement: Statement) -> None:
     check(statement)
 

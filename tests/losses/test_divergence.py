@@ -175,10 +175,10 @@ def log_rest() -> float:
 @pytest.mark.parametrize(
     "loss",
     [
-        subsample(Gaussian(1.0), rate=0.01),
+        pytest.param(subsample(Gaussian(1.0), rate=0.01), marks=pytest.mark.slow),
         REPLACED,
         subsample(Laplace(0.5), rate=0.2),
-        WITH_REPLACEMENT,
+        pytest.param(WITH_REPLACEMENT, marks=pytest.mark.slow),
         compose([(subsample(Gaussian(1.0), rate=0.01), 100), (Gaussian(3.0), 2)]),
         shuffle(TwoPoint(1.0), n=50),
         compose([(Piecewise(1.0), 3), (Gaussian(3.0), 2)]),

@@ -483,11 +483,11 @@ def test_a_hostile_value_is_answered_or_refused_by_name(
 ) -> None:
     """Would catch a raw TypeError, True taken for 1, and a call that never ends.
 
-    Every second value for one argument, the others for the next; with `--slow` all for all.
+    Every third value for one argument, the others for the next two; with `--slow` all for all.
     """
     monkeypatch.chdir(tmp_path)  # a state of an audit may be kept in a file of any name
     assert len(VALUES) == 31
-    wrong, step = [], 1 if request.config.getoption("--slow") else 2
+    wrong, step = [], 1 if request.config.getoption("--slow") else 3
     for name, call in CALLS[room]().items():
         function, arguments = call
         function(**arguments) if _by_name(function) else function(*arguments.values())

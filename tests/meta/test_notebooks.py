@@ -16,6 +16,7 @@ NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 SHORTEST = ROOT / "docs" / "notebooks" / "audit-a-program.ipynb"
 SITE = runpy.run_path(str(ROOT / "docs" / "_site" / "notebooks.py"))
 GALLERY = runpy.run_path(str(ROOT / "docs" / "_site" / "gallery.py"))
+FIRST = list(GALLERY["entries"]())[:2]
 LARGEST = 300_000
 VARYING = re.compile(r"/(?:home|root|tmp|work)/|\b\d+(?:\.\d+)? (?:s|seconds)\b|\bin [\d.]+s\b")
 
@@ -51,7 +52,9 @@ def test_what_varies_is_found() -> None:
         assert VARYING.search(text)
 
 
-@together("name", GALLERY["entries"]())
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in FIRST else pytest.mark.slow) for name in GALLERY["entries"]()]
+)
 def test_a_block_of_the_gallery_draws_the_picture_below_it(name: str) -> None:
     code = GALLERY["entries"]()[name]
     assert GALLERY["picture"](name, code) == GALLERY["path"](name).read_text(encoding="utf-8"), "run `make docs`"

@@ -24,8 +24,24 @@ FALSE_ALARM = 1e-6
 FEW, MANY = 50_000, 2_000_000
 
 
+AT_LENGTH = {
+    "a sampler that caches",
+    "a two-stage report that counts the value alone",
+    "local hashing whose seed depends on the value",
+    "randomised response with a seed that repeats",
+    "sparse vector that never stops",
+    "sparse vector that reports the query's value",
+    "sparse vector without noise on its queries",
+    "the budget of one weight claimed of the whole update",
+    "the classical Gaussian calibration beyond epsilon 1",
+}
+"""Of a kind with another specimen, and longer: with `--slow`."""
+
+
 def _each(specimens: tuple[Any, ...]) -> Any:
-    return pytest.mark.parametrize("specimen", specimens, ids=[one.name for one in specimens])
+    marks = [(pytest.mark.slow,) if one.name in AT_LENGTH else () for one in specimens]
+    cases = [pytest.param(one, marks=mark, id=one.name) for one, mark in zip(specimens, marks, strict=True)]
+    return pytest.mark.parametrize("specimen", cases)
 
 
 def _audited(specimen: Specimen, sampler: Any, **options: Any) -> AuditResult:

@@ -70,6 +70,8 @@ def value(expression: Expr, point: Point) -> Value:
 
     Raises ZeroDivisionError where the expression is undefined, TypeError for an unknown function.
     """
+    if expression in point:
+        return point[expression]  # type: ignore[index]  (most are variables)
     try:
         return exact_value(expression, point)
     except NotRationalError:

@@ -113,8 +113,8 @@ def test_what_shows_everything_with_some_probability_has_no_epsilon_and_says_fro
 
 
 def test_a_model_that_is_mixed_in_one_piece_tells_at_least_its_counts_and_at_most_all() -> None:
-    parts = protocol(steps=(replace(ANSWER, shuffling=Shuffling(50)),))
-    models = protocol(steps=(replace(ANSWER, shuffling=Shuffling(50, "model")),))
+    parts = protocol(steps=(replace(ANSWER, shuffling=Shuffling(20)),))
+    models = protocol(steps=(replace(ANSWER, shuffling=Shuffling(20, "model")),))
     apart, whole = account(parts).total("shuffled"), account(models)
     joint = whole.total("shuffled")
     assert joint.lower == apart.lower

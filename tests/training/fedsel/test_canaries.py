@@ -55,9 +55,9 @@ def test_perturbed_encoding_as_published_breaks_its_budget_and_keeps_its_exact_e
 def test_sound_senders_keep_their_budget_and_most_of_it_is_found(selection, value):
     """Would catch a false alarm (rate 1e-6 each), and a statistic that sees one of the stages alone."""
     spent = (0.0 if isinstance(selection, Uniform) else selection.oracle().exact_epsilon()) + value.exact_epsilon()
-    found = bound(TwoStageSender(selection, value), 3, spent, exact=spent, samples=5_000)
+    found = bound(TwoStageSender(selection, value), 3, spent, exact=spent, samples=3_000)
     assert found["verdict"] == "consistent"
-    assert found["epsilon_lower"] > 1.1 if spent > 1.1 else found["epsilon_lower"] > 0.5
+    assert found["epsilon_lower"] > 1.0 if spent > 1.1 else found["epsilon_lower"] > 0.5
 
 
 def test_the_observers_words_fit_the_number_of_reports():

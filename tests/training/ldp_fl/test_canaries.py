@@ -71,16 +71,16 @@ def test_one_weight_without_noise_is_found_and_convicted():
     broken = replace(CLIENT, step=one_weight_without_noise)
     place = broken.most_distinguishing(3)
     assert place == 1 * 5 + 2
-    found = canary_bounds(weight_canary(broken, place), samples=5_000, error=ERROR, seed=3)
+    found = canary_bounds(weight_canary(broken, place), samples=2_000, error=ERROR, seed=3)
     assert found["verdict"] == "violated"
-    whole = canary_bounds(named_canary(broken, CLAIM), samples=5_000, error=ERROR, seed=3)
+    whole = canary_bounds(named_canary(broken, CLAIM), samples=2_000, error=ERROR, seed=3)
     assert whole["verdict"] == "consistent", "which is why there is an observer of one weight"
 
 
 def test_a_missing_clip_shows_the_canary():
     """Would catch a canary inside the range. Power: practically 1."""
     broken = replace(CLIENT, step=outside_is_sent_as_it_is)
-    found = canary_bounds(weight_canary(broken, broken.most_distinguishing(4)), samples=5_000, error=ERROR, seed=4)
+    found = canary_bounds(weight_canary(broken, broken.most_distinguishing(4)), samples=2_000, error=ERROR, seed=4)
     assert found["verdict"] == "violated"
 
 
@@ -137,7 +137,7 @@ def test_a_run_that_sends_otherwise_than_it_says_is_convicted(monkeypatch):
     settings = {"rounds": 1, "model": "softmax", "epsilon": 0.5}
 
     def verdict():
-        return audit_run(plan(**settings), images(), 1, samples=1_000, confidence=1 - ERROR, device=CPU)["verdict"]
+        return audit_run(plan(**settings), images(), 1, samples=400, confidence=1 - ERROR, device=CPU)["verdict"]
 
     assert verdict() == "consistent"
 
