@@ -102,14 +102,14 @@ SPREAD = "JSON in base64"
 def test_a_bit_has_a_coordinate_wherever_it_is_shown(name: str) -> None:
     """Would catch a program that prints the secret and is called consistent: one whose values on 0 and 1 differ."""
     rng = np.random.default_rng(1)
-    looks, fresh = ([[SHOWN[name](x, rng) for _ in range(256)] for x in (0, 1)] for _ in range(2))
+    looks, fresh = ([[SHOWN[name](x, rng) for _ in range(128)] for x in (0, 1)] for _ in range(2))
     structure = learned_structure([*looks[0], *looks[1]])
     assert structure is not None
-    first, second = (structure.of(outputs).reshape(256, -1).T for outputs in fresh)
+    first, second = (structure.of(outputs).reshape(128, -1).T for outputs in fresh)
     assert any(not {*one} & {*other} for one, other in zip(first.tolist(), second.tolist(), strict=True))
 
 
-@together("name", [*list(SHOWN)[7::7], SPREAD])
+@together("name", [*list(SHOWN)[7::14], SPREAD])
 def test_an_audit_finds_the_bit_in_its_coordinate(name: str) -> None:
     found = audit(_sampler(_clear, SHOWN[name]), (0, 1), 1.0, samples=1_000, seed=1)
     assert found.violated

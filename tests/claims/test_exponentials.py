@@ -77,7 +77,7 @@ def test_false_statements_are_refuted(name: str) -> None:
     assert settle(FALSE[name]).verdict is Verdict.REFUTED
 
 
-@pytest.mark.parametrize("mechanism", [Piecewise, Hybrid])
+@pytest.mark.parametrize("mechanism", [Piecewise, pytest.param(Hybrid, marks=pytest.mark.slow)])
 def test_a_law_in_the_root_is_held_against_a_claim_in_t(mechanism: Any) -> None:
     """s and t once ranged apart, so that sound mechanisms were refuted at s = 2, t = 2."""
     assert {settle(part).verdict for part in is_private(mechanism.symbolic(), T)} == {Verdict.PROVED}

@@ -53,8 +53,7 @@ def parts_of(claim: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def test_the_report_of_ldp_fl_is_verified_whole(ldp_fl_report: dict) -> None:
     outcomes = list(recheck_claims(ldp_fl_report))
     assert len(outcomes) == len(ldp_fl_report["claims"])
-    assert not complaints(ldp_fl_report)
-    assert not [outcome.id for outcome in outcomes if outcome.unverified]
+    assert not [outcome.id for outcome in outcomes if outcome.complaint or outcome.unverified]
 
 
 @pytest.mark.parametrize(

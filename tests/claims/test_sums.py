@@ -176,7 +176,9 @@ def test_true_sums_are_proved(name: str) -> None:
     assert recheck.part(settled.to_dict()) == Verdict.PROVED
 
 
-@pytest.mark.parametrize("name", FALSE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "variance, one power" else ()) for name in FALSE]
+)
 def test_false_sums_are_refuted(name: str) -> None:
     assert settle(FALSE[name]()).verdict is Verdict.REFUTED
 

@@ -108,7 +108,7 @@ REPLACED = subsample(Gaussian(2.0, replaced=1.0), rate=0.3, adjacency="replace")
 )
 def test_a_replaced_record_is_bounded_near_the_pair_that_dominates(loss: PrivacyLoss, rate: float, mu: float) -> None:
     """The losses above 0 of the mixture, their reverse, and 0."""
-    for alpha in (1.0, 1.5, 4.0, 40.0):
+    for alpha in (1.0, 4.0):
         exact = _of_replaced(rate, mu, alpha)
         assert exact <= renyi_divergence(loss, alpha).value * (1 + 1e-12) <= exact * (1 + 1e-2)
 

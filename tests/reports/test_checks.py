@@ -120,9 +120,11 @@ def in_browser(browser: Browser, folder: Path, pages: list[str]) -> dict[str, tu
     return {one.name: one.problems for one in check_in_browser(browser, folder, pages)}
 
 
-def test_pages_pass_in_the_browser(browser: Browser, tmp_path: Path) -> None:
+def test_pages_pass_in_the_browser(browser: Browser, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """At a desk and on a phone, in the light and in the dark, whatever the texts are."""
-    every = ["index.html", "claims.html", "mechanisms.html", "training.html", "claims/T-2b.html"]
+    every = ["index.html", "claims.html", "training.html"]
+    if request.config.getoption("--slow"):
+        every += ["mechanisms.html", "claims/T-2b.html"]
     write.write_files(tmp_path, whole.rendered(hostile_report()))
     found = in_browser(browser, tmp_path, every)
     assert {key: problems for key, problems in found.items() if problems} == {}
@@ -149,9 +151,12 @@ TOGETHER: tuple[tuple[set[int], set[int]], ...] = (({0, 3, 4, 6}, set()), ({1, 5
 """By their places: the faults that are tried in one folder, and the checks that they trip beside their own."""
 
 
-def test_each_fault_is_found_in_the_browser(browser: Browser, files: dict[str, str], tmp_path: Path) -> None:
+def test_each_fault_is_found_in_the_browser(
+    browser: Browser, files: dict[str, str], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Four of them; with `--slow` all."""
     names = list(BROWSER_FAULTS)
-    for faults, beside in TOGETHER:
+    for faults, beside in TOGETHER if request.config.getoption("--slow") else TOGETHER[:1]:
         changed, opened = dict(files), set()
         for page, change in (BROWSER_FAULTS[names[place]] for place in faults):
             changed[page] = change(changed[page])

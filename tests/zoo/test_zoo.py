@@ -26,6 +26,7 @@ FEW, MANY = 50_000, 2_000_000
 
 AT_LENGTH = {
     "a sampler that caches",
+    "a seed that repeats",
     "a two-stage report that counts the value alone",
     "local hashing whose seed depends on the value",
     "randomised response with a seed that repeats",
