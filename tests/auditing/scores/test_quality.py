@@ -48,6 +48,7 @@ def test_the_event_chosen_among_bits_has_nearly_the_true_epsilon(name, epsilon, 
         ("noisy_maximum", 2.28),
         ("laplace_vector", 2.25),
         ("sparse_vector", 8.9),
+        ("common_and_own_noise", 0.9),
         ("running_sums", 2.2),
     ],
 )
