@@ -521,10 +521,11 @@ def _product_of_transforms(summands: Counted, size: int) -> tuple[NDArray[np.com
     for i, (summand, count) in enumerate(summands):
         transform, own = known if i == first else _transform(summand, size)
         factor = transform[kept]
-        product = product * _power(factor, count)
+        product *= _power(factor, count)
         sizes, more = np.abs(factor) + most[i], count // 2 + (count % 2) * (i % 2)
         for half, times in zip(halves, (more, count - more), strict=True):
-            half *= _power(sizes, times)
+            if times:
+                half *= _power(sizes, times)
         wrong.append((count * (summand.norm_error + own), tuple(k for k, n in enumerate((more, count - more)) if n)))
     passed, count = size // 2 + 1 - kept.size, summands[first][1]
     squares = [float((half**2).sum()) for half in halves]
@@ -547,6 +548,8 @@ def _product_of_transforms(summands: Counted, size: int) -> tuple[NDArray[np.com
 
 def _power(factor: NDArray[Any], count: int) -> NDArray[Any]:
     """Real or complex numbers to a whole power."""
+    if count == 1:
+        return factor
     if count > _FEW_TIMES:
         return np.exp(count * np.log(np.where(factor == 0, 1e-300, factor)))
     found, square = np.ones_like(factor), factor
@@ -576,7 +579,8 @@ def _transform(summand: TiltedDistribution, size: int) -> tuple[NDArray[np.compl
         folded = np.bincount(places % size, masses, size)
     found = np.fft.rfft(folded, size)
     for one in large:
-        found += summand.masses[one] * _waves(int(places[one]) % size, found.size, size)
+        place = int(places[one]) % size
+        found += summand.masses[one] * (_waves(place, found.size, size) if place else 1.0)
     rest = math.sqrt(float((masses**2).sum()))
     return found, _EPS * (_TRANSFORM * math.log2(size + 2) * rest + 20 * float(summand.masses[large].sum()))
 

@@ -252,7 +252,7 @@ def _moves(times: Sequence[int], groups: int, depth: int) -> float:
 
 def tilt_plan(losses: Sequence[Part], width: float, points: int) -> TiltPlan:
     """The plan for the sum of these losses."""
-    coarse = [coarse_loss(loss) for loss, _ in losses]
+    coarse = [coarse_loss(loss, evenly=len(losses) <= _FEW) for loss, _ in losses]
     own = [common_spacing([loss.losses]) if isinstance(loss, DiscreteLoss) else None for loss, _ in losses]
     known = [loss.losses for loss, _ in losses if isinstance(loss, DiscreteLoss)]
     common = common_spacing(known) if None not in own else None
@@ -400,7 +400,8 @@ def saddle_of(coarse: Sequence[CoarseLoss], times: Sequence[int]) -> Saddle:
 
 
 _OCTAVES, _CELLS_PER_OCTAVE = (-44, 15), 3
-_EVENLY = 256
+_EVENLY, _FEW = 256, 100
+"""Even cells, and the number of losses above which there are none: a sum of many needs less of each."""
 _MOST_ATOMS = 2048
 _BULK = -300.0
 """ln of the probability beyond the evenly spaced cells."""
@@ -441,8 +442,11 @@ class CoarseLoss:
         return float(self.edges[found[-1]] if found.size else self.edges[0])
 
 
-def coarse_loss(loss: PairLoss) -> CoarseLoss:
-    """The coarse distribution of a loss; the losses themselves where they are few."""
+def coarse_loss(loss: PairLoss, *, evenly: bool = True) -> CoarseLoss:
+    """The coarse distribution of a loss; the losses themselves where they are few.
+
+    evenly: whether the bulk is divided into even cells too, which takes twice the time.
+    """
     if isinstance(loss, DiscreteLoss) and loss.losses.size <= _MOST_ATOMS:
         above = np.append(np.logaddexp.accumulate(loss.log_probabilities[:0:-1])[::-1], -math.inf)
         below = np.logaddexp.accumulate(loss.log_probabilities)
@@ -454,6 +458,8 @@ def coarse_loss(loss: PairLoss) -> CoarseLoss:
     grown = 2.0 ** (np.arange(_OCTAVES[0] * _CELLS_PER_OCTAVE, _OCTAVES[1] * _CELLS_PER_OCTAVE + 1) / _CELLS_PER_OCTAVE)
     edges = np.concatenate([-grown[::-1], [0.0], grown])
     first = _of(loss, edges)
+    if not evenly:
+        return first
     inner = np.linspace(first.lowest(_BULK), first.highest(_BULK), _EVENLY)
     return _of(loss, np.unique(np.concatenate([edges, inner])))
 
