@@ -35,7 +35,7 @@ from training_cases import BATCH, CASES, RATE, Case, samples, train_plainly
 
 from ldp_audit.training.client_data import ClientData, LocalWork, draw_orders
 from ldp_audit.training.device import device_of
-from ldp_audit.training.local_training import STRATEGIES, choose_strategy, strategies, train_clients
+from ldp_audit.training.local_training import STRATEGIES, choose_strategy, train_clients
 from ldp_audit.training.models import initial_weights
 from ldp_audit.training.streams import Streams
 
@@ -96,7 +96,7 @@ def _measured(name: str, case: Case, clients: int, repeats: int, device: torch.d
     jobs["plain loop"] = lambda: [
         train_plainly(work.model, work.data.x[i], work.data.y[i], work.orders[0, i]) for i in range(clients)
     ]
-    for strategy in strategies():
+    for strategy in STRATEGIES:
         if STRATEGIES[strategy].why_not(work) is None:
             jobs[strategy] = lambda strategy=strategy: _round(work, strategy)
     times: dict[str, list[float]] = {job: [] for job in jobs}

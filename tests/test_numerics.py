@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.accounting.conversion.pure_dp import compared
 from ldp_audit.accounting.shuffle import shuffle
 from ldp_audit.accounting.subsample import nfdp
 from ldp_audit.mechanisms import RandomizedResponse
@@ -56,7 +55,6 @@ def test_whole_numbers_of_numpy_count_reports_rounds_and_uses() -> None:
     assert shuffle(response, np.int64(5)).delta(0.5) == shuffle(response, 5).delta(0.5)  # type: ignore[arg-type]
     found = nfdp(np.int64(10), np.int64(3), rounds=np.int64(3))  # type: ignore[arg-type]
     assert found.delta(0.0) == nfdp(10, 3, rounds=3).delta(0.0)
-    assert compared(1.0, np.int64(10), np.float64(1e-5)) == compared(1.0, 10, 1e-5)  # type: ignore[arg-type]
 
 
 def test_a_cached_value_is_computed_once_and_the_oldest_is_dropped_first() -> None:

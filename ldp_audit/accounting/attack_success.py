@@ -137,22 +137,6 @@ def detection(loss: PrivacyLoss, false_alarm: float) -> Bracket:
     return Bracket(*detection_bounds(loss, probability(false_alarm, "false_alarm")))
 
 
-def precision(loss: PrivacyLoss, prior: float, false_alarm: float) -> float:
-    """An upper bound of the probability that an alarm of the best attack with this false-positive rate is right.
-
-    prior: of the neighbour that the alarm claims, in [0, 1].   false_alarm: likewise; ValueError for anything else.
-    Where there is never an alarm, of either kind, the prior.
-    """
-    chance, wrong = probability(prior, "prior"), probability(false_alarm, "false_alarm")
-    right = detection(loss, wrong).upper
-    if chance in (0.0, 1.0) or right == wrong == 0:
-        return chance
-    if wrong == 0:
-        return 1.0
-    odds = math.log(chance) - math.log1p(-chance) + math.log(right) - math.log(wrong)
-    return min(1.0, expit(odds) * (1 + _ROUNDING))
-
-
 def _given(loss: PrivacyLoss) -> PrivacyLoss:
     instance(loss, PrivacyLoss, "loss", "a PrivacyLoss, as privacy_loss gives it")
     return loss

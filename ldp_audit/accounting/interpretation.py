@@ -7,10 +7,8 @@ knows all else. The same loss always gives the same sentences.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ldp_audit.accounting.attack_success import (
-    Bracket,
     advantage,
     detection,
     epsilon_with_probability,
@@ -19,7 +17,6 @@ from ldp_audit.accounting.attack_success import (
     posterior,
     shown_outright,
 )
-from ldp_audit.accounting.converted import plain
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, neighbours
 from ldp_audit.numerics import probability, whole
 
@@ -51,27 +48,6 @@ def explain(loss: PrivacyLoss, *, delta: float | None = None, records: int | Non
         *_large_delta(loss, asked, records),
         *([f"This rests on: {'; '.join(loss.assumptions)}."] if loss.assumptions else []),
     ]
-
-
-def summary(loss: PrivacyLoss, delta: float | None = None) -> dict[str, Any]:
-    """The numbers behind the sentences as plain data, JSON-ready; infinities are written as text."""
-    asked = _delta(loss, delta)
-    sure = epsilon_with_probability(loss, asked)
-    return {
-        "delta": asked,
-        "adjacency": neighbours(loss.adjacency),
-        "epsilon": plain(loss.epsilon(asked)),
-        "largest": plain(loss.supremum()),
-        "epsilon_with_probability": plain(sure),
-        "advantage": _pair(advantage(loss)),
-        "shown_outright": _pair(shown_outright(loss)),
-        "guesses": [
-            {"prior": p, "accuracy": _pair(guess_accuracy(loss, p)), "posterior": _pair(posterior(p, sure))}
-            for p in PRIORS
-        ],
-        "detection": [{"false_alarm": a, "true_positive": _pair(detection(loss, a))} for a in FALSE_ALARMS],
-        "sentences": explain(loss, delta=asked),
-    }
 
 
 def _delta(loss: PrivacyLoss, delta: float | None) -> float:
@@ -191,7 +167,3 @@ def _share(value: float, *, certain: bool = True) -> str:
     if 0.9999 < value < 1:
         return f"100% less {100 * (1 - value):.2g}%"
     return f"{100 * value:.4g}%"
-
-
-def _pair(found: Bracket) -> list[float]:
-    return [found.lower, found.upper]

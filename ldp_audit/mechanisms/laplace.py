@@ -77,10 +77,6 @@ class Laplace(AdditiveNoise):
         """See `AdditiveNoise`."""
         return LaplaceLoss(distance / self.scale)
 
-    def blanket(self) -> float:
-        """See base; for inputs in an interval of length `sensitivity`."""
-        return math.exp(-self.exact_epsilon() / 2)
-
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """(1 - e**((epsilon - sensitivity/scale)/2))_+, for two numbers; less for arrays. Shape of `epsilon`, nats."""
         return excess(levels(epsilon) / 2, self.exact_epsilon() / 2)[()]

@@ -228,14 +228,6 @@ class Mechanism(ABC):
         """k, if the reports are those of k-ary randomised response up to labels; else None."""
         return None
 
-    def blanket(self) -> float:
-        """The integral of the least density over inputs, 0 .. 1: the report's mass that does not depend on the input.
-
-        A lower bound if no more is known, from exact_epsilon().
-        """
-        lie, k = math.exp(-self.exact_epsilon()), self.responses()
-        return lie if k is None else k * lie / (1 + (k - 1) * lie)
-
     def mean(self, x: Any, /) -> Any:  # noqa: ARG002
         """E[report | x], by coordinate for vectors; ValueError where reports are not numbers."""
         raise ValueError(f"moments need reports that are numbers, got those of {self!r}")

@@ -74,10 +74,6 @@ class Piecewise(Mechanism):
         """epsilon, with probability t / (t + s): the inner intervals of the two endpoints are disjoint."""
         return Losses([self.epsilon], [-math.log1p(math.exp(-self.epsilon / 2))])
 
-    def blanket(self) -> float:
-        """See base."""
-        return math.exp(-self.exact_epsilon() / 2)
-
     def worst_pair(self) -> tuple[float, float]:
         """The two endpoints; their inner intervals are disjoint, so they also attain delta()."""
         return 1.0, -1.0

@@ -103,13 +103,6 @@ def source_of(rng: Any) -> Source:
     raise ValueError(f"rng must be a numpy.random.Generator or a torch.Generator, got {rng!r}")
 
 
-def occurs(words: Any, count: int, bits: int = 64) -> Any:
-    """Whether each word (of `Source.words`) is among `count` of the 2**bits: with probability count / 2**bits."""
-    if count <= 0:
-        return words != words
-    return words <= count - 1 - 2 ** (bits - 1)
-
-
 def rarer_words(epsilon: float, odds: Fraction | int = 1, total: int = WORDS) -> int | None:
     """The number of `total` words for the side of probability odds / (t + odds), t = e**epsilon, rounded up.
 

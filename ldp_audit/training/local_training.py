@@ -111,11 +111,6 @@ def choose_chunk(work: LocalWork, name: str) -> int:
     return max(1, min(usual, grouped.MAX_BYTES // (3 * size)))
 
 
-def strategies() -> tuple[str, ...]:
-    """The names of the strategies."""
-    return tuple(STRATEGIES)
-
-
 @torch.no_grad()
 def evaluate(model: nn.Module, weights: dict[str, Tensor], x: Tensor, y: Tensor, *, batch: int = 200) -> float:
     """Accuracy, in [0, 1]: the share of samples whose largest output is their label.

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mpmath import erfc, erfinv, mp, mpf, sqrt
 
 from ldp_audit.accounting import PrivacyProfile, compose, privacy_loss
-from ldp_audit.accounting.attack_success import bounds_of_profile, detection, precision
+from ldp_audit.accounting.attack_success import bounds_of_profile, detection
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
@@ -66,10 +66,6 @@ def test_laplace_noise_at_any_false_alarm_rate(epsilon: float, alpha: float) -> 
 
 def test_tiny_rates_are_not_lost_in_what_is_missed() -> None:
     assert detection(privacy_loss(RandomizedResponse(1.0)), 1e-17).upper == pytest.approx(math.e * 1e-17, rel=1e-11)
-    loss = privacy_loss(Gaussian(1.0))
-    assert precision(loss, 0.01, 1e-30) == pytest.approx(0.99843563834, rel=1e-10)
-    assert precision(loss, 0.01, 1e-12) >= 0.8895530593
-    assert precision(loss, 1e-300, 1e-200) == pytest.approx(1e-300 * gaussian_rate(1.0, 1e-200) / 1e-200, rel=1e-9)
 
 
 @settings(max_examples=60)
@@ -93,8 +89,6 @@ def test_finitely_many_losses_against_every_test_that_a_corner_is(loss: PrivacyL
 def test_no_false_alarm_leaves_what_is_shown_outright() -> None:
     assert detection(privacy_loss(Gaussian(1.0)), 0.0).upper == 0
     assert detection(privacy_loss(RandomizedResponse(math.inf)), 0.0).upper == 1
-    assert precision(privacy_loss(RandomizedResponse(math.inf)), 0.01, 0.0) == 1
-    assert precision(privacy_loss(Gaussian(1.0)), 0.01, 0.0) == 0.01
 
 
 def test_compositions_lie_between_the_bounds_and_agree_with_the_curve() -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from sympy import Integer, Rational
 
-from ldp_audit.accounting.shuffle import feldman_2021, shuffle
+from ldp_audit.accounting.shuffle import shuffle
 from ldp_audit.claims.claim import Claims
 from ldp_audit.claims.papers.ldp_fl import amplification
 from ldp_audit.claims.settling import settle
@@ -29,10 +29,12 @@ def test_an_event_is_a_lower_end_of_the_whole_curve(n: int, epsilon: int, level:
     assert values[0] == pytest.approx(values[1], rel=1e-9)
 
 
-def test_the_closed_form_is_the_accounting_room_s() -> None:
+def test_the_closed_form_is_the_published_one() -> None:
+    """Feldman, McMillan, Talwar (FOCS 2021), Theorem 3.1, at epsilon 1 and delta 1e-6."""
     for n in (10**3, 10**5, 10**6):
         value = float(amplification.closed_form(n, Rational(1, 10**6)).evalf(30))
-        assert value == pytest.approx(feldman_2021(1.0, n, 1e-6), rel=1e-12)
+        growth = 8 * math.sqrt(math.e * math.log(4e6) / n) + 8 * math.e / n
+        assert value == pytest.approx(math.log1p((math.e - 1) / (math.e + 1) * growth), rel=1e-12)
 
 
 def test_added_up_reports_follow_hoeffding() -> None:

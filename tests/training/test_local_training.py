@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from ldp_audit.training.client_data import Batch, LocalWork, draw_orders
-from ldp_audit.training.local_training import evaluate, strategies, train_clients
+from ldp_audit.training.local_training import STRATEGIES, evaluate, train_clients
 from ldp_audit.training.streams import Streams
 from tests.together import together
 from tests.training.plain_clients import a_round, distance, tolerance
@@ -20,14 +20,14 @@ def model_for(strategy: str) -> str:
 
 
 @together("dtype", [torch.float64, torch.float32])
-@together("strategy", strategies())
+@together("strategy", tuple(STRATEGIES))
 def test_every_strategy_agrees_with_plain_sgd_up_to_rounding(strategy: str, dtype: torch.dtype) -> None:
     """Catches a wrong mean over a padded or smaller batch, a client that trains on another's samples, a lost step."""
     case = a_round(model_for(strategy), dtype)
     assert distance(case.trained(strategy), case.plain()) <= tolerance(case.weights)
 
 
-@together("strategy", strategies())
+@together("strategy", tuple(STRATEGIES))
 def test_a_caller_without_gradients_gets_the_same_weights(strategy: str) -> None:
     case = a_round(model_for(strategy))
     usual = case.trained(strategy)
@@ -36,14 +36,14 @@ def test_a_caller_without_gradients_gets_the_same_weights(strategy: str) -> None
 
 
 @together("chunk", [1, 3, 5, 100])
-@together("strategy", strategies())
+@together("strategy", tuple(STRATEGIES))
 def test_the_chunk_changes_nothing_but_rounding(strategy: str, chunk: int) -> None:
     """Catches a chunk that is cut at the wrong client, or one that pads to another length."""
     case = a_round(model_for(strategy))
     assert distance(case.trained(strategy, chunk=chunk), case.plain()) <= tolerance(case.weights)
 
 
-@together("strategy", strategies())
+@together("strategy", tuple(STRATEGIES))
 def test_a_sum_in_place_of_the_mean_and_a_mean_over_padding_are_seen(
     strategy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,7 +87,7 @@ def test_the_order_depends_on_client_round_epoch_and_seed_and_not_on_who_else_is
     assert len({tuple(one) for one in several}) == len(several)  # two of 8! or 9! orders are equal with chance 1e-4
 
 
-@together("strategy", strategies())
+@together("strategy", tuple(STRATEGIES))
 def test_equal_seeds_give_equal_bits_and_leave_the_global_generator_and_the_weights_alone(strategy: str) -> None:
     """Catches global randomness, and steps that move the server's weights in place."""
     case = a_round(model_for(strategy), torch.float32)
@@ -99,7 +99,7 @@ def test_equal_seeds_give_equal_bits_and_leave_the_global_generator_and_the_weig
     assert distance(first, case.trained(strategy, place=(4,))) > 100 * tolerance(case.weights)
 
 
-@together("strategy", strategies())
+@together("strategy", tuple(STRATEGIES))
 @together("bad", [float("nan"), float("inf")])
 def test_a_loss_that_is_no_number_names_the_client_and_the_round(strategy: str, bad: float) -> None:
     """Catches a NaN that spreads silently into the average, or is laid at another client's door."""
@@ -109,7 +109,7 @@ def test_a_loss_that_is_no_number_names_the_client_and_the_round(strategy: str, 
         case.trained(strategy, [4, 2, 3, 0])
 
 
-@together("strategy", strategies())
+@together("strategy", tuple(STRATEGIES))
 def test_a_client_that_diverges_leaves_the_others_alone_where_it_may(strategy: str) -> None:
     """Catches a NaN that stays in some weights only, or that reaches a client of the same chunk."""
     case = a_round(model_for(strategy))
