@@ -219,6 +219,20 @@ def test_fail_on_refuted_counts_only_the_sources_own_claims(module: Path) -> Non
     assert main(["check", "--paper", "ldp-fl", "--only", "LF-C1ocrU", "--fail-on", "refuted", "--quiet"]) == 0
 
 
+def test_a_correction_that_is_not_proved_is_named_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "corrected.py").write_text(
+        "from ldp_audit.claims import Claim, Correction, at_most\n"
+        "from ldp_audit.mechanisms import Variable\n"
+        "x = Variable('x', 0, 1)\n"
+        "instead = Correction('x is at most 1/2', parts=[at_most(2 * x, 1)])\n"
+        "CLAIM = Claim('A', 'p', 'x is at most 1', parts=[at_most(x, 1)], corrected=instead)\n"
+    )
+    asked = ["check", "--claims", str(tmp_path / "corrected.py")]
+    assert main(asked) == 0
+    assert "with a correction that is not proved: A (REFUTED)" in capsys.readouterr().out
+    assert main([*asked, "--fail-on", "refuted", "--quiet"]) == 1
+
+
 def test_json_is_written_without_a_report_folder(module: Path) -> None:
     target = module.parent / "result.json"
     assert main(["check", "--claims", str(module), "--json", str(target), "--quiet"]) == 0

@@ -23,7 +23,7 @@ from ldp_audit.losses.grid_loss import check_width
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.mechanisms.mechanism import Adjacency, Mechanism
-from ldp_audit.numerics import exp_upwards, listed, log_of_delta, nonnegative, root, whole
+from ldp_audit.numerics import between, exp_upwards, listed, log_of_delta, nonnegative, root, whole
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -65,7 +65,10 @@ class PrivacyLoss:
 
     def supremum(self) -> float:
         """The pure epsilon, nats: the supremum of the loss; infinite where there is none."""
-        return max(0.0, *(loss.supremum() for loss in self.directions))
+        ends = [loss.supremum() for loss in self.directions]
+        for loss, end in zip(self.directions, ends, strict=True):
+            between(end, f"the supremum() of {type(loss).__name__}", "a number", lambda one: not math.isnan(one))
+        return max(0.0, *ends)
 
     largest = supremum
 

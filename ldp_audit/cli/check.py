@@ -124,6 +124,7 @@ def _print_summary(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]]) -> N
 
     from ldp_audit.claims.recheck_report import by_solver_alone
     from ldp_audit.claims.settling import says_nothing
+    from ldp_audit.claims.verdict import Verdict
 
     for paper, outcomes in settled:
         counts = Counter(str(outcome.verdict) for outcome in outcomes if outcome.claim.source == "paper")
@@ -136,6 +137,10 @@ def _print_summary(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]]) -> N
             say(f"  not the paper's own, so not counted: {', '.join(others)}")
         by_solver = [o.claim.id for o in outcomes if any(by_solver_alone(p.evidence) for p in o.all_parts())]
         same = [o.claim.id for o in outcomes if o.parts and all(says_nothing(part.statement) for part in o.parts)]
+        corrected = [(one.claim.id, one.correction_verdict()) for one in outcomes]
+        wrong = [f"{name} ({verdict})" for name, verdict in corrected if verdict not in (None, Verdict.PROVED)]
+        if wrong:
+            say(f"  with a correction that is not proved: {', '.join(wrong)}")
         if same:
             say(f"  true by the way they are written, both sides being one expression: {', '.join(same)}")
         if by_solver:
@@ -145,8 +150,18 @@ def _print_summary(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]]) -> N
 def _fails(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]], fail_on: str) -> bool:
     from ldp_audit.reports import junit
 
-    found = ({"verdict": str(one.verdict), "source": one.claim.source} for _, outcomes in settled for one in outcomes)
-    return any(junit.fails(claim, fail_on) for claim in found)
+    return any(
+        junit.fails(
+            {
+                "verdict": str(one.verdict),
+                "source": one.claim.source,
+                "corrected": {"verdict": str(one.correction_verdict())},
+            },
+            fail_on,
+        )
+        for _, outcomes in settled
+        for one in outcomes
+    )
 
 
 def _short(text: str, width: int) -> str:

@@ -26,9 +26,13 @@ from ldp_audit.numerics import as_float
 Points = NDArray[np.float64]
 
 _POINTS, _HIGHEST = 2000, 600.0
+_APART, _FEWEST = 5e-7, 10
+"""Nats between two points, of which rounding is less than 1e-9; and so few points are not worth their rounding."""
 _ROUNDING = 1e-13
 _RISE = 1e-12
 """Rounding may make a profile rise by this much."""
+_LEFT = 1e-9
+"""Rounding, or a stated integral's error, may leave this much of delta at the pure epsilon."""
 _UNKNOWN = 1e-300
 """A profile may underflow to 0 below this."""
 
@@ -61,6 +65,9 @@ class ProfileLoss(PairLoss):
 
     @cached_property
     def _enclosures(self) -> tuple[PairLoss, PairLoss]:
+        if (top := self.supremum()) < _FEWEST * _APART:  # one chord above, and nothing below
+            start = max(_UNKNOWN, stated_delta(self.mechanism, 0.0)) * (1 + _ROUNDING)
+            return ZERO_LOSS, symmetric_loss([top * (1 + _ROUNDING)], [math.log(start) - math.log(-math.expm1(-top))])
         levels = self._levels()
         values, least = np.exp([self.log_delta_bounds(float(level))[1] for level in levels]), 0.0
         if np.any(rises := np.diff(values) > _RISE):
@@ -83,7 +90,7 @@ class ProfileLoss(PairLoss):
             top = 1.0
             while top < _HIGHEST and stated_delta(self.mechanism, top) > 1e-30 + stated_delta(self.mechanism, 2 * top):
                 top = min(_HIGHEST, 1.5 * top)
-        return np.linspace(0.0, top, _POINTS)
+        return np.linspace(0.0, top, min(_POINTS, int(top / _APART)))
 
 
 def loss_of_profile(mechanism: Any) -> PairLoss:
@@ -93,6 +100,11 @@ def loss_of_profile(mechanism: Any) -> PairLoss:
     mechanism that shows its input with some probability, and nothing else.
     """
     top, start = stated_epsilon(mechanism), stated_delta(mechanism, 0.0)
+    if math.isfinite(top) and stated_delta(mechanism, top) > _LEFT:
+        raise ValueError(
+            f"mechanism must have a delta of 0 at its exact_epsilon(), got delta({top!r}) = "
+            f"{stated_delta(mechanism, top)!r} of {type(mechanism).__name__}"
+        )
     if top == 0:
         return ZERO_LOSS
     if math.isfinite(top) and start > 0:

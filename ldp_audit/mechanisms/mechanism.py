@@ -201,6 +201,8 @@ class Mechanism(ABC):
 
     def replaced_loss(self) -> PairLoss:
         """The privacy loss of a pair that dominates all neighbours with a record replaced; ValueError where unknown."""
+        if self.adjacency == "add/remove":
+            raise ValueError(f"replaced_loss must be defined where a record is replaced by another, by {self!r}")
         return self.pair_loss()
 
     def exact_epsilon(self) -> float:

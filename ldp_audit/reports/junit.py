@@ -1,8 +1,9 @@
 """junit.xml: one test case for each claim, so that CI shows verdicts beside tests.
 
 A case fails only on request: refuted claims with `--fail-on refuted`, undecided ones too with `--fail-on undecided`.
-Otherwise a refuted claim is a result and its case passes. Claims that no engine settled are skipped. The reading of a
-damaged conversion never fails. Every case has its verdict as a property and its evidence in words as output.
+Otherwise a refuted claim is a result and its case passes. A correction fails as its claim does. Claims that no engine
+settled are skipped. The reading of a damaged conversion never fails. Every case has its verdict as a property and its
+evidence in words as output.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def fails(claim: dict[str, Any], fail_on: str | None) -> bool:
     """Whether this claim fails."""
-    counted = fail_on is not None and claim["verdict"] in FAILING[fail_on]
+    verdicts = {claim["verdict"], claim["corrected"] and claim["corrected"]["verdict"]}
+    counted = fail_on is not None and not verdicts.isdisjoint(FAILING[fail_on])
     return counted and claim["source"] != "damaged conversion"
 
 
@@ -53,14 +55,18 @@ def _suite(root: Element, paper: dict[str, str], claims: Sequence[dict[str, Any]
         for key in ("verdict", "place", "source", "engine"):
             SubElement(properties, "property", name=key, value=_text(str(one[key])))
         if one in failed:
-            SubElement(case, "failure", message=_message(one), type=one["verdict"])
+            own = one["verdict"] in FAILING[fail_on]  # type: ignore[index]
+            kind = one["verdict"] if own else f"correction {one['corrected']['verdict']}"
+            SubElement(case, "failure", message=_message(one), type=kind)
         elif one in skipped:
             SubElement(case, "skipped", message=wording.VERDICTS[one["verdict"]])
         SubElement(case, "system-out").text = _text(_evidence(one))
 
 
 def _message(claim: dict[str, Any]) -> str:
-    instead = f" Instead: {claim['corrected']['statement']}" if claim["corrected"] else ""
+    corrected, instead = claim["corrected"], ""
+    if corrected:
+        instead = f" Instead, {corrected['verdict'] or 'in words'}: {corrected['statement']}"
     return _text(f"{claim['verdict']}: {wording.VERDICTS[claim['verdict']]}.{instead}")
 
 

@@ -201,6 +201,29 @@ def test_printed_numbers_are_rounded_at_their_last_place(printed: str, holds: bo
     assert (settle(prints_as(Rational(2, 3), printed)).verdict is Verdict.PROVED) == holds
 
 
+@together(
+    ("value", "printed", "holds"),
+    [
+        (Rational(2, 5), "1e-5", False),
+        (Rational(629, 10**7), "6.2e-5", False),
+        (Rational(624, 10**7), "6.2E-05", True),
+        (Rational(12340), "1.2e4", True),
+        (Rational(12500), "+1.2e4", True),
+        (Rational(-12501), "-1.2e4", False),
+        (Rational(1, 2), ".5", True),
+    ],
+)
+def test_an_exponent_moves_the_last_place(value: Rational, printed: str, holds: bool) -> None:
+    """Would catch a unit of 1 for "1e-5", with which 0.4 was PROVED to print so."""
+    assert settle(prints_as(value, printed)).verdict is (Verdict.PROVED if holds else Verdict.REFUTED)
+
+
+@together("printed", ["1/3", " 0.61", "0.61 ", "1_0", "", ".", "e5", "1e99999", "\u0661", "nan", "0x1"])
+def test_what_is_no_printed_number_is_refused(printed: str) -> None:
+    with pytest.raises(ValueError, match="printed must be the digits of a number, such as"):
+        prints_as(Rational(1, 2), printed)
+
+
 def test_the_same_statement_is_settled_the_same_way_twice() -> None:
     statement = at_most(x * y / (1 + x * y), 1)
     assert settle(statement).evidence == settle(statement).evidence

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.accounting import PrivacyLoss, compose, shuffle, subsample
+from ldp_audit.accounting import PrivacyLoss, compose, privacy_loss, shuffle, subsample
 from ldp_audit.accounting.conversion.conversions import gdp_of, renyi_divergence, zcdp_of
 from ldp_audit.losses import PairLoss
-from ldp_audit.losses.noise_losses import LaplaceLoss
+from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, Hybrid, Piecewise, RandomizedResponse, TwoPoint
+from ldp_audit.mechanisms.mechanism import Mechanism
 from tests.together import together
 
 
@@ -87,3 +88,48 @@ def test_its_discrete_bounds_enclose_it(mechanism: Any) -> None:
         assert lower.log_delta_bounds(epsilon)[1] <= truth + 1e-14
         assert upper.log_delta_bounds(epsilon)[0] >= truth - 1e-14
         assert upper.log_delta_bounds(epsilon)[1] - lower.log_delta_bounds(epsilon)[0] <= 1e-4
+
+
+def test_a_supremum_that_is_no_number_is_refused() -> None:
+    """Would catch an epsilon of 0 at delta 0: the larger of 0 and nan is 0."""
+
+    class Nowhere(Own):
+        def supremum(self) -> float:
+            return math.inf - math.inf
+
+    with pytest.raises(ValueError, match=r"the supremum\(\) of Nowhere must be a number, got nan"):
+        loss_of(Nowhere()).epsilon_bounds(0.0)
+
+
+class NoisySum(Mechanism):
+    """Gaussian noise on a sum of records, which says how far a record present or absent moves it, and no more."""
+
+    adjacency = "add/remove"
+
+    def worst_pair(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def log_prob(self, y: Any, x: Any, /) -> Any:
+        return -((y - x) ** 2) / 2
+
+    def implemented(self, bits: int = 64) -> Any:
+        raise NotImplementedError
+
+    def pair_loss(self) -> PairLoss:
+        return GaussianLoss(1.0)
+
+
+@together(
+    "ask",
+    [
+        lambda noise: privacy_loss(noise, "replace"),
+        lambda noise: subsample(noise, rate=0.1, adjacency="replace"),
+        lambda noise: subsample(noise, kind="without", n=100, k=10, adjacency="replace"),
+        lambda noise: subsample(noise, kind="with", n=100, k=10),
+    ],
+)
+def test_noise_that_says_nothing_of_replaced_records_is_not_accounted_for_them(ask: Callable[[Any], Any]) -> None:
+    """Would catch 4.377 where a replaced record moves the sum twice as far, and the epsilon is 9.997."""
+    with pytest.raises(ValueError, match="replaced_loss must be defined where a record is replaced by another"):
+        ask(NoisySum())
+    assert privacy_loss(NoisySum()).epsilon(1e-5) == privacy_loss(Gaussian(1.0)).epsilon(1e-5)

@@ -53,6 +53,8 @@ def test_a_profile_that_is_no_number_somewhere_is_refused_there(ask: Any) -> Non
         (lambda epsilon: -1e-9, math.inf, r"delta\(0.0\) = -1e-09 of Stated"),
         (lambda epsilon: 0.1, math.nan, r"an exact_epsilon\(\) >= 0, got nan of Stated"),
         (lambda epsilon: 0.1, -1.0, r"an exact_epsilon\(\) >= 0, got -1.0 of Stated"),
+        (lambda epsilon: 0.1, 0.0, r"a delta of 0 at its exact_epsilon\(\), got delta\(0.0\) = 0.1 of Stated"),
+        (lambda epsilon: 0.3, 1.0, r"a delta of 0 at its exact_epsilon\(\), got delta\(1.0\) = 0.3 of Stated"),
     ],
 )
 def test_what_is_no_probability_and_no_epsilon_is_named(profile: Any, pure: float, message: str) -> None:
@@ -64,7 +66,7 @@ def test_what_is_no_probability_and_no_epsilon_is_named(profile: Any, pure: floa
     "use", [lambda loss: compose([(loss, 2)]), lambda loss: compose([(subsample(loss, rate=0.5), 2)])]
 )
 def test_a_profile_that_rises_is_refused_where_all_of_it_is_looked_at(use: Any) -> None:
-    rising = privacy_loss(Stated(lambda epsilon: min(1.0, 0.1 + epsilon), 2.0))
+    rising = privacy_loss(Stated(lambda epsilon: min(1.0, 0.1 + epsilon) if epsilon < 2 else 0.0, 2.0))
     with pytest.raises(ValueError, match="mechanism must have a delta that does not rise with epsilon"):
         use(rising)
 
@@ -83,3 +85,14 @@ def test_a_profile_that_falls_long_before_its_supremum_is_not_one_chord() -> Non
     assert loss.delta_bounds(250.0) == pytest.approx((1e-12, 1e-12), rel=1e-9)
     chord = privacy_loss(Stated(lambda epsilon: -0.5 * np.expm1(np.minimum(epsilon - 300, 0.0)), 300.0))
     assert chord.exact
+
+
+@together("pure", [1e-14, 1e-12, 1e-9, 4.9e-6, 5.1e-6, 1.1e-5, 1e-3])
+def test_a_tiny_epsilon_composes(pure: float) -> None:
+    """Laplace noise between two numbers, three times: delta(epsilon) is 1.5 pure - epsilon/2, but for squares of it, at
+    the pure epsilon's own scale from 2 pure on. Points between 0 and the supremum would be nearer than rounding.
+    """
+    loss = compose([(Stated(lambda epsilon: np.maximum(0.0, -np.expm1((epsilon - pure) / 2)), pure), 3)])
+    low, high = loss.epsilon_bounds(pure / 10)
+    assert low <= 2.2 * pure * (1 + pure) + 1e-12 * pure
+    assert 2.2 * pure * (1 - 1e-12) <= high <= 2.2 * pure * (1 + 1e-4)

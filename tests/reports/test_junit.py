@@ -44,6 +44,18 @@ def test_what_fails_is_what_is_asked_for(fail_on: str, failing: set[str]) -> Non
     assert [int(one.attrib["failures"]) for one in suites] == [len(failing), 0]
 
 
+@pytest.mark.parametrize(("verdict", "failing"), [("REFUTED", 1), ("UNDECIDED", 0), ("PROVED", 0)])
+def test_a_correction_fails_as_its_claim_does(verdict: str, failing: int) -> None:
+    """Would catch a false "what is true instead" of a claim that is proved."""
+    report = whole_report()
+    (claim,) = (one for one in report["claims"] if one["corrected"])
+    claim["verdict"], claim["corrected"]["verdict"] = "PROVED", verdict
+    failures = [one.find("failure") for one in cases(junit.render(report, "refuted")).values()]
+    found = [one for one in failures if one is not None]
+    assert [one.attrib["type"] for one in found] == [f"correction {verdict}"] * failing
+    assert junit.fails(claim, "undecided") == (verdict != "PROVED")
+
+
 def test_a_damaged_conversions_reading_never_fails() -> None:
     report = whole_report()
     claim = copy.deepcopy(report["claims"][1])

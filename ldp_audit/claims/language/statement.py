@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -203,16 +204,19 @@ def order(left: Any, right: Any, *, constant: Variable, label: str = "") -> Stat
     return statement
 
 
+_PRINTED = re.compile(r"[+-]?(?=\.?[0-9])[0-9]*(\.(?P<decimals>[0-9]*))?([eE](?P<exponent>[+-]?[0-9]{1,4}))?")
+
+
 def prints_as(value: Any, printed: str, label: str = "") -> Statement:
     """A printed decimal is the value rounded to its last place (either way at a tie): |value - printed| <= half a unit.
 
-    printed: digits as printed in the paper, such as "0.0062" or "45".
+    printed: digits as printed in the paper, such as "0.0062", "45", or "6.2e-5", whose last place is 1e-6.
     """
-    try:
-        number = Fraction(printed if isinstance(printed, str) else "")
-    except ValueError:
-        raise ValueError(f"printed must be the digits of a number, such as '0.0062', got {printed!r}") from None
-    unit = Rational(1, 10 ** len(printed.partition(".")[2]))
+    digits = _PRINTED.fullmatch(printed) if isinstance(printed, str) else None
+    if digits is None:
+        raise ValueError(f"printed must be the digits of a number, such as '0.0062' or '6.2e-5', got {printed!r}")
+    unit = Rational(10) ** (int(digits["exponent"] or 0) - len(digits["decimals"] or ""))
+    number = Fraction(printed)
     try:
         instance(exact(value), Expr, "value", "an expression")
     except ValueError as error:

@@ -13,9 +13,11 @@ import pytest
 
 from ldp_audit.auditing.scores import LEARNERS, score_from_dict
 from ldp_audit.auditing.scores.additive import Additive
+from ldp_audit.auditing.scores.coordinate import Coordinate
 from ldp_audit.auditing.scores.learning import clustered, gain, interactions, joined
 from ldp_audit.auditing.scores.trees import Trees
 from tests.auditing.scores.programs import index_and_value, unary_encoding
+from tests.together import together
 
 INF = math.inf
 
@@ -87,6 +89,19 @@ def test_learners_propose_few_scores():
     for dimension in (2, 60):
         first, second = rng.laplace(0, 1, (5000, dimension)), rng.laplace(0.3, 1.5, (5000, dimension))
         assert sum(len(learner(first, second, rng)) for learner in LEARNERS) <= 18
+
+
+@together("leak", [lambda y, x: np.full(len(y), float(x)), lambda y, x: y + 30 * x])
+def test_a_coordinate_that_seldom_tells_its_input_is_among_those_that_are_tried(leak):
+    """100 of 50,000 outputs are in the clear, or far away: 10 deviations, where other coordinates reach 5 or so.
+
+    Would catch a rank by Kolmogorov and Smirnov's distance, of which these are a tenth.
+    """
+    rng = np.random.default_rng(4)
+    samples = [rng.laplace(size=(50_000, 20)) for _ in (0, 1)]
+    for x, sample in enumerate(samples):
+        sample[:100, 11] = leak(sample[:100, 11], x)
+    assert Coordinate.learn(*samples, rng)[0].place == 11
 
 
 def test_the_additive_score_of_a_unary_encoding_keeps_the_two_bits_that_tell():
