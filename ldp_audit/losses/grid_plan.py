@@ -252,7 +252,7 @@ def _moves(times: Sequence[int], groups: int, depth: int) -> float:
 
 def tilt_plan(losses: Sequence[Part], width: float, points: int) -> TiltPlan:
     """The plan for the sum of these losses."""
-    coarse = [coarse_loss(loss, evenly=len(losses) <= _FEW) for loss, _ in losses]
+    coarse = [coarse_loss(loss, evenly=len(losses) <= _MOST_EVENLY) for loss, _ in losses]
     own = [common_spacing([loss.losses]) if isinstance(loss, DiscreteLoss) else None for loss, _ in losses]
     known = [loss.losses for loss, _ in losses if isinstance(loss, DiscreteLoss)]
     common = common_spacing(known) if None not in own else None
@@ -400,7 +400,7 @@ def saddle_of(coarse: Sequence[CoarseLoss], times: Sequence[int]) -> Saddle:
 
 
 _OCTAVES, _CELLS_PER_OCTAVE = (-44, 15), 3
-_EVENLY, _FEW = 256, 100
+_EVENLY, _MOST_EVENLY = 256, 100
 """Even cells, and the number of losses above which there are none: a sum of many needs less of each."""
 _MOST_ATOMS = 2048
 _BULK = -300.0

@@ -6,6 +6,7 @@ import ast
 import functools
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,20 @@ def private_names(source: str) -> set[str]:
     nodes = [node for node in nodes_of(source) if isinstance(node, ast.ImportFrom)]
     ours = [node for node in nodes if (node.module or "").startswith("ldp_audit")]
     return {one.name for node in ours for one in node.names if one.name.startswith("_") and one.name != "__main__"}
+
+
+def assigned_twice(source: str) -> set[str]:
+    """The names that a module assigns more than once at its top level."""
+    assigned = (target for one in ast.parse(source).body if isinstance(one, ast.Assign) for target in one.targets)
+    names = Counter(one.id for target in assigned for one in ast.walk(target) if isinstance(one, ast.Name))
+    return {name for name, times in names.items() if times > 1}
+
+
+def test_a_constant_is_assigned_once() -> None:
+    """Would catch a new limit that takes another one's name, and changes what the rest of the module does."""
+    assert assigned_twice("_A, _B = 1, 2\n_C = 3\n_D, _A = 4, 5") == {"_A"}
+    found = {path.name: assigned_twice(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
+    assert {name: twice for name, twice in found.items() if twice} == {}
 
 
 def test_tests_import_no_private_names() -> None:

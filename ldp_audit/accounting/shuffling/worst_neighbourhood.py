@@ -250,8 +250,6 @@ _UNSURE = 1e-6
 """The rounding of a mean."""
 _LARGE = 40.0
 
-Numbers = NDArray[np.float64]
-
 
 class _Tilt(NamedTuple):
     """One client under a tilt: at high, at low, and with a fair coin, shape (3,) each.
@@ -434,8 +432,6 @@ _ROUNDING_OF_MOMENTS = 1e-10
 _LEAST = 1e-280
 _STEEPEST = 600.0
 _SMALL = 1e-3
-
-Numbers = NDArray[np.float64]
 
 
 class _Splits(NamedTuple):
