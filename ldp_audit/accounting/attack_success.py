@@ -167,7 +167,6 @@ def _ends(loss: PairLoss, epsilon: float) -> tuple[float, float]:
 
 
 _MOST_ATOMS = 200_000
-"""The relative error of a delta or a closed form."""
 _LEVELS, _MOST_LOOKS, _CLOSE = 16, 60, 1e-9
 _FARTHEST = 700.0
 """Epsilons beyond are left out: e**epsilon would overflow."""
