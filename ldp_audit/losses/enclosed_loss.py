@@ -33,8 +33,9 @@ class EnclosedLoss(PairLoss):
         return self.upper.supremum()
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `PairLoss`."""
-        return self.lower.log_delta_bounds(epsilon)[0], self.upper.log_delta_bounds(epsilon)[1]
+        """See `PairLoss`; in order, also where both are the exact one but for rounding."""
+        low, high = self.lower.log_delta_bounds(epsilon)[0], self.upper.log_delta_bounds(epsilon)[1]
+        return min(low, high), max(low, high)
 
     def epsilon_near(self, log_delta: float) -> float:
         """See `PairLoss`: that of the upper bound."""

@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 
+from ldp_audit.accounting import subsample
 from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss, mixture
 from ldp_audit.losses.loss import LossWithInfinity, PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.profile_loss import ProfileLoss
-from ldp_audit.mechanisms import Laplace
+from ldp_audit.mechanisms import Gaussian, Laplace
 from tests.together import together
 
 BETWEEN = EnclosedLoss(LaplaceLoss(1.0), LaplaceLoss(2.0))
@@ -38,3 +39,10 @@ def test_a_loss_says_whether_its_losses_are_known(law: PairLoss, known: bool) ->
         assert lower.known
         assert upper.known
         assert lower.log_delta_bounds(0.3)[0] <= upper.log_delta_bounds(0.3)[1]
+
+
+def test_two_bounds_that_are_the_same_number_are_in_order() -> None:
+    """By two formulas, whose last digits differ at 1e-26; the lower one was the larger by 4e-14 of itself."""
+    loss = subsample(Gaussian(2.483, 1.0, replaced=1.0), rate=0.5, adjacency="replace")
+    low, high = loss.delta_bounds(3.530752)
+    assert low <= high <= low * (1 + 1e-12)
