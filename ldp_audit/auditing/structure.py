@@ -15,6 +15,7 @@ taken apart by what the look had in common:
                                  indicator for each spelling that came again: spaces, leading zeros, upper case
     any of several forms         also an indicator of each: absent, a text, a number with a point, keys in an order
     rows or bytes of many sizes  also their size
+    what the look did not show   one number for all of it in an output, a hash: rare labels and forms, further members
 
 Leaves that are different in every output are set aside, and named: ids, addresses, times that only grow. An event of
 the vector is an event of the outputs (post-processing), so that a bound on the one holds for the other. A leaf that is
@@ -25,6 +26,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 import re
 import uuid
@@ -45,10 +47,13 @@ _MOST_ONCE = 0.5
 _MOST_COORDINATES, _MOST_VALUES = 4096, 64
 """Of a structure; and indicators for the commonest values or members of a leaf."""
 _FEWEST = 8
-"""Numbers that only grow are a counter or a clock if there are so many: random ones do once in 8! = 40,320 looks."""
+"""Numbers that only grow are a counter or a clock if there are so many: random ones do once in 8! = 40,320 looks. Of
+fewer texts none is set aside as one that never recurs."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
 _MISSING: Any = object()
+_PLAIN = PLAIN | {object}
+"""Types of values that are as they are to be read, and of what is missing."""
 Node = dict[str, Any]
 """A part of a structure as JSON: its kind, and what that needs."""
 
@@ -66,7 +71,7 @@ class Structure:
 
     def of(self, outputs: Sequence[Any]) -> np.ndarray:
         """The outputs as vectors, float64, shape (n, coordinates); ValueError for a number that is NaN."""
-        found = np.stack(_columns(self.tree, list(outputs)), axis=1)
+        found = np.stack(_columns(self.tree, list(outputs), [[] for _ in outputs]), axis=1)
         if np.isnan(found).any():
             place, column = np.argwhere(np.isnan(found))[0]
             raise ValueError(f"it returned NaN at {self.names[column]}, first as output {place}")
@@ -77,8 +82,8 @@ class Structure:
         shown = ", ".join(f"y[{place}] is {name}" for place, name in enumerate(self.names[:12]))
         more = f", and {len(self.names) - 12} more" if len(self.names) > 12 else ""
         aside = f"; set aside, and not audited: {', '.join(self.aside)}" if self.aside else ""
-        unseen = f"a form that {2 * LOOK_SIZE} outputs did not show counts as a missing part"
-        return f"outputs are taken apart: {shown}{more}{aside}; {unseen}"
+        how = "is compared as a whole" if self.tree["kind"] == "whole" else "counts as a missing part"
+        return f"outputs are taken apart: {shown}{more}{aside}; a form that {2 * LOOK_SIZE} outputs did not show {how}"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -90,7 +95,7 @@ class Structure:
         try:
             names, aside = tuple(map(str, data["names"])), tuple(map(str, data["aside"]))
             found = Structure(data["tree"], names, aside)
-            width = len(_columns(found.tree, [_MISSING]))
+            width = len(_columns(found.tree, [_MISSING], [[]]))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"structure cannot be read: {type(error).__name__}: {error}") from None
         if width != len(names) or not 1 <= width <= _MOST_COORDINATES:
@@ -109,6 +114,9 @@ def learned_structure(outputs: Sequence[Any], *, comparable: bool = True) -> Str
     aside: list[str] = []
     tree = _learned(values, "y", aside)
     names = tuple(_names(tree, "y"))
+    if len(names) > 1:  # one number is searched in ways of its own
+        tree = {"kind": "whole", "part": tree}
+        names = (*names, f"what {2 * LOOK_SIZE} outputs did not show")
     if len(names) > _MOST_COORDINATES:
         raise ValueError(f"it returned outputs of {len(names)} parts; accepted: at most {_MOST_COORDINATES}")
     return Structure(tree, names, tuple(aside)) if names else None
@@ -230,7 +238,7 @@ def _of_any_form(values: Sequence[Any], name: str, aside: list[str]) -> Node:
         return {"kind": "sorted", "part": _learned([_in_order(value) for value in values], name, aside)}
     if all(isinstance(value, uuid.UUID) or (isinstance(value, str) and _UUID.fullmatch(value)) for value in values):
         return left("a UUID")
-    if _recur(values):
+    if _recur(values) or len(values) < _FEWEST:
         others = [value for value in values if not _is_number(value)]
         return {"kind": "leaf", "numbers": len(others) < len(values), "values": _common(others)}
     texts = [value if isinstance(value, str) else _label(value) for value in values]
@@ -347,50 +355,100 @@ def _names(node: Node, name: str) -> Iterator[str]:
         yield from _names(node["part"], f"{name} as {node['by']}")
 
 
-def _columns(node: Node, values: list[Any]) -> list[np.ndarray]:
-    """The coordinates of these values, shape (n,) each; zeros where one is missing, or of another kind."""
+def _columns(node: Node, values: list[Any], unseen: list[list[str]]) -> list[np.ndarray]:
+    """The coordinates of these values, shape (n,) each; zeros where one is missing, or of another kind.
+
+    unseen: of each output, what no coordinate shows; it is added to.
+    """
     kind = node["kind"]
-    values = values if PLAIN.issuperset(map(type, values)) else [_plain(value) for value in values]
+    values = values if _PLAIN.issuperset(map(type, values)) else [_plain(value) for value in values]
+    if kind == "whole":
+        return [*_columns(node["part"], values, unseen), np.array([_hashed(one) if one else 0.0 for one in unseen])]
     if kind == "leaf":
-        return [_numbers(values)] * node["numbers"] + _indicators(node["values"], values)
+        return _leaf(node, values, unseen)
     if kind == "keys":
-        known = [_by_label(value) if isinstance(value, Mapping) else {} for value in values]
+        known = [_by_label(value) for value in _of_kind(values, Mapping, unseen, {})]
         parts = [(part, [one.get(key, _MISSING) for one in known]) for key, part in node["parts"].items()]
         if "rest" in node:
             parts.append((node["rest"], [_other_items(value, node["parts"]) for value in values]))
-        return [column for part, found in parts for column in _columns(part, found)]
+        else:
+            _note(unseen, [[f"{key}: {_label(one[key])}" for key in one if key not in node["parts"]] for one in known])
+        return [column for part, found in parts for column in _columns(part, found, unseen)]
     if kind == "sorted":
-        return _columns(node["part"], [_in_order(value) for value in values])
+        return _columns(node["part"], [_in_order(value) for value in values], unseen)
     if kind == "row":
-        rows = [value if isinstance(value, list | tuple) else () for value in values]
+        rows, length = _of_kind(values, list | tuple, unseen, ()), len(node["parts"])
+        _note(unseen, [[_label(one) for one in row[length:]] for row in rows])
         parts = ((part, [row[k] if k < len(row) else _MISSING for row in rows]) for k, part in enumerate(node["parts"]))
-        return [column for part, found in parts for column in _columns(part, found)]
+        return [column for part, found in parts for column in _columns(part, found, unseen)]
     if kind == "bits":
-        known = [bytes(value) if isinstance(value, bytes | bytearray) else b"" for value in values]
+        known = [bytes(value) for value in _of_kind(values, bytes | bytearray, unseen, b"")]
         width = node["bytes"]
+        _note(unseen, [[repr(one[width:])] if len(one) > width else [] for one in known])
         padded = b"".join(one[:width].ljust(width, b"\0") for one in known)
         bits = np.unpackbits(np.frombuffer(padded, dtype=np.uint8).reshape(len(values), width), axis=1)
         return list(bits.T.astype(np.float64))
     if kind == "set":
-        members = [set(map(_label, value)) if isinstance(value, set | frozenset) else set() for value in values]
+        members = [set(map(_label, value)) for value in _of_kind(values, set | frozenset, unseen, ())]
+        _note(unseen, [sorted(held.difference(node["members"])) for held in members])
         found = [[float(one in held) for held in members] for one in node["members"]]
         return [np.array([float(len(held)) for held in members]), *map(np.array, found)]
     if kind == "decoded":
         decode = _DECODERS[node["by"]]
         texts = [value if isinstance(value, str) or value is _MISSING else _label(value) for value in values]
         decoded = [None if text is _MISSING else decode(text) for text in texts]
+        _note(
+            unseen,
+            [[text] if one is None and text is not _MISSING else [] for text, one in zip(texts, decoded, strict=True)],
+        )
         spellings = node.get("spellings", ())  # files of earlier versions have none
         spelled = [
             _MISSING if one is None else _spelling(node["by"], text, one)
             for text, one in zip(texts if spellings else (), decoded if spellings else (), strict=True)
         ]
         known = [_MISSING if one is None else one for one in decoded]
-        return [*_indicators(spellings, spelled), *_columns(node["part"], known)]
+        return [*_indicators(spellings, spelled), *_columns(node["part"], known, unseen)]
     if kind == "form":
         sizes = [np.array([float(_size(value)) for value in values])] * node["sized"]
         forms = [_form(value, ordered=node["ordered"]) for value in values]
-        return [*sizes, *_indicators(node["forms"], forms), *_columns(node["part"], values)]
+        return [*sizes, *_indicators(node["forms"], forms), *_columns(node["part"], values, unseen)]
     return []
+
+
+def _of_kind(values: list[Any], kind: Any, unseen: list[list[str]], otherwise: Any) -> list[Any]:
+    """The values of this kind; for others what is to stand for them, and a note of what they are."""
+    _note(unseen, [[] if value is _MISSING or isinstance(value, kind) else [_label(value)] for value in values])
+    return [value if isinstance(value, kind) else otherwise for value in values]
+
+
+def _note(unseen: list[list[str]], found: list[list[str]]) -> None:
+    for texts, more in zip(unseen, found, strict=True):
+        texts += more
+
+
+def _hashed(texts: list[str]) -> float:
+    """A whole number from 1 to 2**48, the same in every process."""
+    return 1.0 + int.from_bytes(hashlib.blake2b("\0".join(texts).encode(errors="replace"), digest_size=6).digest())
+
+
+def _leaf(node: Node, values: list[Any], unseen: list[list[str]]) -> list[np.ndarray]:
+    """A number, or 0, and an indicator of each known value; what is neither is noted."""
+    labels, numbers = node["values"], node["numbers"]
+    found = np.zeros((numbers + len(labels), len(values)))
+    there = [place for place, value in enumerate(values) if value is not _MISSING]
+    held = [values[place] for place in there]
+    if numbers and held:
+        found[0, there] = _numbers(held)
+    if not (numbers and all(map(_is_number, held))):  # as few leaves
+        known = {label: place for place, label in enumerate(labels, start=int(numbers))}
+        for place, value in zip(there, held, strict=True):
+            if not (numbers and _is_number(value)):
+                label = _label(value)
+                if label in known:
+                    found[known[label], place] = 1.0
+                else:
+                    unseen[place].append(label)
+    return list(found)
 
 
 def _numbers(values: list[Any]) -> np.ndarray:
