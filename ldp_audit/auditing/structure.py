@@ -13,7 +13,8 @@ taken apart by what the look had in common:
     bytes                        their bits
     a text that never recurs     what its JSON, hex or base64 decodes to; else its words, or its characters; and an
                                  indicator for each spelling that came again: spaces, leading zeros, upper case
-    any of several forms         also an indicator of each: absent, a text, a number with a point, keys in an order
+    any of several forms         the coordinates of each, and an indicator of it: absent, a text, a number with a point,
+                                 keys in an order
     rows or bytes of many sizes  also their size
     what the look did not show   one number for all of it in an output, a hash: rare labels and forms, further members
 
@@ -168,7 +169,7 @@ def _learned(values: Sequence[Any], name: str, aside: list[str]) -> Node:
     ordered = _order_varies([value for value in values if isinstance(value, Mapping)])
     forms = [_form(value, ordered=ordered) for value in values]
     present = [value for value in values if value is not _MISSING]
-    part = _of_any_form(present, name, aside)
+    part = _of_several(present, name, aside) or _of_any_form(present, name, aside)
     sized = len({_size(value) for value in present}) > 1
     shown = _common(forms)[: 1 if len(set(forms)) == 2 else None]  # of two, the one shows the other
     if len(set(forms)) == 1 and not sized:
@@ -197,6 +198,13 @@ _FORMS: list[tuple[Any, str]] = [
 ]
 
 
+def _structured(value: Any) -> str:
+    """Which of the forms that have parts of their own it has, or ""."""
+    if isinstance(value, Mapping):
+        return "a dictionary"
+    return next((form for kind, form in _FORMS[-3:] if isinstance(value, kind)), "")
+
+
 def _size(value: Any) -> int:
     """Of a row or bytes; 0 of anything else."""
     return len(value) if isinstance(value, list | tuple | bytes | bytearray) else 0
@@ -212,6 +220,15 @@ def _order_varies(values: Sequence[Mapping[Any, Any]]) -> bool:
             places.setdefault(key, []).append(place / len(value))
     mean = {key: sum(found) / len(found) for key, found in places.items()}
     return any(mean[a] >= mean[b] for value in values for a, b in pairwise(value))
+
+
+def _of_several(values: Sequence[Any], name: str, aside: list[str]) -> Node | None:
+    """A node for each form that has parts of its own, and one for what has none; None where there is one form."""
+    kinds = [_structured(value) for value in values]
+    if len({*kinds}) < 2:
+        return None
+    parts = {kind: [one for one, its in zip(values, kinds, strict=True) if its == kind] for kind in sorted({*kinds})}
+    return {"kind": "several", "parts": {kind: _learned(found, name, aside) for kind, found in parts.items()}}
 
 
 def _of_any_form(values: Sequence[Any], name: str, aside: list[str]) -> Node:
@@ -332,16 +349,6 @@ def _names(node: Node, name: str) -> Iterator[str]:
     if kind == "leaf":
         yield from [name] * node["numbers"]
         yield from (f"{name} = {value}" for value in node["values"])
-    elif kind == "keys":
-        for key, part in node["parts"].items():
-            yield from _names(part, f"{name}[{key}]")
-        if "rest" in node:
-            yield from _names(node["rest"], f"other items of {name}")
-    elif kind == "sorted":
-        yield from _names(node["part"], name)
-    elif kind == "row":
-        for place, part in enumerate(node["parts"]):
-            yield from _names(part, f"{name}[{place}]")
     elif kind == "bits":
         yield from (f"{name} bit {bit}" for bit in range(8 * node["bytes"]))
     elif kind == "set":
@@ -349,10 +356,25 @@ def _names(node: Node, name: str) -> Iterator[str]:
     elif kind == "form":
         yield from [f"size of {name}"] * node["sized"]
         yield from (f"form of {name} = {form}" for form in node["forms"])
-        yield from _names(node["part"], name)
     elif kind == "decoded":
         yield from (f"spelling of {name} = {spelling}" for spelling in node.get("spellings", ()))
-        yield from _names(node["part"], f"{name} as {node['by']}")
+    for part, place in _parts(node, name):
+        yield from _names(part, place)
+
+
+def _parts(node: Node, name: str) -> list[tuple[Node, str]]:
+    """The nodes within a node, in the order of their coordinates, and their names."""
+    kind = node["kind"]
+    if kind == "keys":
+        rest = [(node["rest"], f"other items of {name}")] if "rest" in node else []
+        return [(part, f"{name}[{key}]") for key, part in node["parts"].items()] + rest
+    if kind == "row":
+        return [(part, f"{name}[{place}]") for place, part in enumerate(node["parts"])]
+    if kind == "several":
+        return [(part, name) for part in node["parts"].values()]
+    if kind == "decoded":
+        return [(node["part"], f"{name} as {node['by']}")]
+    return [(node["part"], name)] if "part" in node else []
 
 
 def _columns(node: Node, values: list[Any], unseen: list[list[str]]) -> list[np.ndarray]:
@@ -373,6 +395,20 @@ def _columns(node: Node, values: list[Any], unseen: list[list[str]]) -> list[np.
             parts.append((node["rest"], [_other_items(value, node["parts"]) for value in values]))
         else:
             _note(unseen, [[f"{key}: {_label(one[key])}" for key in one if key not in node["parts"]] for one in known])
+        return [column for part, found in parts for column in _columns(part, found, unseen)]
+    if kind == "several":
+        kinds = [None if value is _MISSING else _structured(value) for value in values]
+        _note(
+            unseen,
+            [
+                [] if its is None or its in node["parts"] else [_label(one)]
+                for one, its in zip(values, kinds, strict=True)
+            ],
+        )
+        parts = (
+            (part, [one if its == form else _MISSING for one, its in zip(values, kinds, strict=True)])
+            for form, part in node["parts"].items()
+        )
         return [column for part, found in parts for column in _columns(part, found, unseen)]
     if kind == "sorted":
         return _columns(node["part"], [_in_order(value) for value in values], unseen)

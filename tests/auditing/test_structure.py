@@ -153,6 +153,16 @@ def test_a_form_that_the_look_did_not_show_is_named() -> None:
     assert "a form that 512 outputs did not show counts as a missing part" in notes[0]
 
 
+def test_a_dictionary_that_is_none_now_and_then_is_taken_apart_by_key() -> None:
+    """It was taken apart as the characters of its text, in ten times the seconds."""
+    rng = np.random.default_rng(2)
+    outputs = [None if k % 20 == 0 else {"a": one, "b": [one, k]} for k, one in enumerate(rng.random(200).tolist())]
+    structure = learned_structure(outputs)
+    assert structure is not None
+    assert structure.names[:3] == ("form of y = 'a dictionary'", "y = None", "y['a']")
+    assert structure.of([None, {"a": 0.25, "b": [0.5, 3]}]).tolist() == [[0, 1, 0, 0, 0], [1, 0, 0.25, 0.5, 0]]
+
+
 def _seldom(usual: Callable[..., list[Any]], leak: Callable[[int], Any]) -> Callable[..., list[Any]]:
     """A sampler that shows its input in 4 of 1,000 outputs."""
 
