@@ -32,7 +32,7 @@ import json
 import re
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -46,7 +46,7 @@ LOOK_SIZE = 256
 _MOST_ONCE = 0.5
 """Values of which a larger share comes once only are no labels."""
 _MOST_COORDINATES, _MOST_VALUES = 4096, 64
-"""Of a structure; and indicators for the commonest values or members of a leaf."""
+"""Of a structure, but for what the look did not show; and indicators for the commonest values or members of a leaf."""
 _FEWEST = 8
 """Numbers that only grow are a counter or a clock if there are so many: random ones do once in 8! = 40,320 looks. Of
 fewer texts none is set aside as one that never recurs."""
@@ -99,7 +99,7 @@ class Structure:
             width = len(_columns(found.tree, [_MISSING], [[]]))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"structure cannot be read: {type(error).__name__}: {error}") from None
-        if width != len(names) or not 1 <= width <= _MOST_COORDINATES:
+        if width != len(names) or not 1 <= width <= _MOST_COORDINATES + 1:
             raise ValueError(f"structure must have a name for each of its {width} coordinates, got {len(names)}")
         return found
 
@@ -115,11 +115,11 @@ def learned_structure(outputs: Sequence[Any], *, comparable: bool = True) -> Str
     aside: list[str] = []
     tree = _learned(values, "y", aside)
     names = tuple(_names(tree, "y"))
+    if len(names) > _MOST_COORDINATES:
+        raise ValueError(f"it returned outputs of {len(names)} parts; accepted: at most {_MOST_COORDINATES}")
     if len(names) > 1:  # one number is searched in ways of its own
         tree = {"kind": "whole", "part": tree}
         names = (*names, f"what {2 * LOOK_SIZE} outputs did not show")
-    if len(names) > _MOST_COORDINATES:
-        raise ValueError(f"it returned outputs of {len(names)} parts; accepted: at most {_MOST_COORDINATES}")
     return Structure(tree, names, tuple(aside)) if names else None
 
 
@@ -196,13 +196,13 @@ _FORMS: list[tuple[Any, str]] = [
     (bytes | bytearray, "bytes"),
     (set | frozenset, "a set"),
 ]
+_WITH_PARTS = {"a dictionary", "a row", "bytes", "a set"}
 
 
 def _structured(value: Any) -> str:
     """Which of the forms that have parts of their own it has, or ""."""
-    if isinstance(value, Mapping):
-        return "a dictionary"
-    return next((form for kind, form in _FORMS[-3:] if isinstance(value, kind)), "")
+    form = _form(value, ordered=False)
+    return form if form in _WITH_PARTS else ""
 
 
 def _size(value: Any) -> int:
@@ -394,17 +394,12 @@ def _columns(node: Node, values: list[Any], unseen: list[list[str]]) -> list[np.
         if "rest" in node:
             parts.append((node["rest"], [_other_items(value, node["parts"]) for value in values]))
         else:
-            _note(unseen, [[f"{key}: {_label(one[key])}" for key in one if key not in node["parts"]] for one in known])
+            _note(unseen, ([f"{key}: {_label(one[key])}" for key in one if key not in node["parts"]] for one in known))
         return [column for part, found in parts for column in _columns(part, found, unseen)]
     if kind == "several":
         kinds = [None if value is _MISSING else _structured(value) for value in values]
-        _note(
-            unseen,
-            [
-                [] if its is None or its in node["parts"] else [_label(one)]
-                for one, its in zip(values, kinds, strict=True)
-            ],
-        )
+        known = {None, *node["parts"]}
+        _note(unseen, ([] if its in known else [_label(one)] for one, its in zip(values, kinds, strict=True)))
         parts = (
             (part, [one if its == form else _MISSING for one, its in zip(values, kinds, strict=True)])
             for form, part in node["parts"].items()
@@ -414,29 +409,27 @@ def _columns(node: Node, values: list[Any], unseen: list[list[str]]) -> list[np.
         return _columns(node["part"], [_in_order(value) for value in values], unseen)
     if kind == "row":
         rows, length = _of_kind(values, list | tuple, unseen, ()), len(node["parts"])
-        _note(unseen, [[_label(one) for one in row[length:]] for row in rows])
+        _note(unseen, ([_label(one) for one in row[length:]] for row in rows))
         parts = ((part, [row[k] if k < len(row) else _MISSING for row in rows]) for k, part in enumerate(node["parts"]))
         return [column for part, found in parts for column in _columns(part, found, unseen)]
     if kind == "bits":
         known = [bytes(value) for value in _of_kind(values, bytes | bytearray, unseen, b"")]
         width = node["bytes"]
-        _note(unseen, [[repr(one[width:])] if len(one) > width else [] for one in known])
+        _note(unseen, ([repr(one[width:])] if len(one) > width else [] for one in known))
         padded = b"".join(one[:width].ljust(width, b"\0") for one in known)
         bits = np.unpackbits(np.frombuffer(padded, dtype=np.uint8).reshape(len(values), width), axis=1)
         return list(bits.T.astype(np.float64))
     if kind == "set":
         members = [set(map(_label, value)) for value in _of_kind(values, set | frozenset, unseen, ())]
-        _note(unseen, [sorted(held.difference(node["members"])) for held in members])
+        _note(unseen, (sorted(held.difference(node["members"])) for held in members))
         found = [[float(one in held) for held in members] for one in node["members"]]
         return [np.array([float(len(held)) for held in members]), *map(np.array, found)]
     if kind == "decoded":
         decode = _DECODERS[node["by"]]
         texts = [value if isinstance(value, str) or value is _MISSING else _label(value) for value in values]
         decoded = [None if text is _MISSING else decode(text) for text in texts]
-        _note(
-            unseen,
-            [[text] if one is None and text is not _MISSING else [] for text, one in zip(texts, decoded, strict=True)],
-        )
+        failed = (one is None and text is not _MISSING for text, one in zip(texts, decoded, strict=True))
+        _note(unseen, ([text] * its for text, its in zip(texts, failed, strict=True)))
         spellings = node.get("spellings", ())  # files of earlier versions have none
         spelled = [
             _MISSING if one is None else _spelling(node["by"], text, one)
@@ -453,11 +446,11 @@ def _columns(node: Node, values: list[Any], unseen: list[list[str]]) -> list[np.
 
 def _of_kind(values: list[Any], kind: Any, unseen: list[list[str]], otherwise: Any) -> list[Any]:
     """The values of this kind; for others what is to stand for them, and a note of what they are."""
-    _note(unseen, [[] if value is _MISSING or isinstance(value, kind) else [_label(value)] for value in values])
+    _note(unseen, ([] if value is _MISSING or isinstance(value, kind) else [_label(value)] for value in values))
     return [value if isinstance(value, kind) else otherwise for value in values]
 
 
-def _note(unseen: list[list[str]], found: list[list[str]]) -> None:
+def _note(unseen: list[list[str]], found: Iterable[list[str]]) -> None:
     for texts, more in zip(unseen, found, strict=True):
         texts += more
 
@@ -475,7 +468,7 @@ def _leaf(node: Node, values: list[Any], unseen: list[list[str]]) -> list[np.nda
     held = [values[place] for place in there]
     if numbers and held:
         found[0, there] = _numbers(held)
-    if not (numbers and all(map(_is_number, held))):  # as few leaves
+    if not (numbers and {*map(type, held)} <= {float}):  # most leaves are numbers with a point
         known = {label: place for place, label in enumerate(labels, start=int(numbers))}
         for place, value in zip(there, held, strict=True):
             if not (numbers and _is_number(value)):

@@ -262,6 +262,15 @@ def test_a_character_that_one_output_has_is_not_set_aside() -> None:
     assert not any("characters[2]" in one for one in structure.aside)
 
 
+def test_the_most_parts_do_not_count_what_the_look_did_not_show() -> None:
+    """Would catch that outputs of 512 bytes, of 4,096 bits, are refused."""
+    rng = np.random.default_rng(6)
+    structure = learned_structure([rng.bytes(512) for _ in range(4)])
+    assert structure is not None
+    assert len(structure.names) == 4097
+    assert Structure.from_dict(structure.to_dict()) == structure
+
+
 def test_what_cannot_be_taken_apart_is_refused() -> None:
     with pytest.raises(ValueError, match="which cannot be compared"):
         audit(lambda x, n, rng: [object() for _ in range(n)], (0, 1), 1.0, samples=100)
