@@ -178,3 +178,40 @@ def test_the_program_says_what_is_left_runs_it_and_records_it(
     assert capsys.readouterr().out == "tiny: 4 of 4 runs\n"
     assert program.main(["plan", "--only", "none", *asked]) == 2
     assert "experiment must be one of ldp-fl-mnist, " in capsys.readouterr().err
+
+
+def test_another_machine_goes_on_from_the_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A record was once written over by the runs that one machine held. One of other data is not continued."""
+    (tmp_path / "mnist").mkdir()
+    write_mnist(tmp_path / "mnist")
+    monkeypatch.setattr(program, "experiments", lambda: (TINY,))
+    file = tmp_path / "records" / "tiny.json"
+
+    def run(what: str, out: str) -> str:
+        places = [f"--records={file.parent}", f"--page={tmp_path / 'page'}", f"--out={tmp_path / out}"]
+        assert program.main([what, *places, f"--data={tmp_path}", "--device=cpu", "--workers=1"]) == 0
+        return capsys.readouterr().out
+
+    run("run", "first")
+    whole = json.loads(file.read_text())
+    kept = [run for run in whole["runs"] if run["settings"]["epsilon"] == 1.0]
+    part = {
+        **whole,
+        "settings": {**whole["settings"], "epsilon": 1.0},
+        "runs": [{**run, "settings": {}} for run in kept],
+    }
+    file.write_text(json.dumps(part))
+    assert run("plan", "second").startswith("tiny: 2 of 4 runs; some ")
+    run("run", "second")
+    again = json.loads(file.read_text())
+    assert [run["seconds"] for run in again["runs"] if run["settings"]["epsilon"] == 1.0] == [
+        run["seconds"] for run in kept
+    ]
+    for result in (again, whole):
+        for one in result["runs"]:
+            del one["seconds"]
+    assert again == whole
+    file.write_text(json.dumps({**part, "data": {**part["data"], "digest": "0" * 16}}))
+    assert run("plan", "third").startswith("tiny: 0 of 4 runs")

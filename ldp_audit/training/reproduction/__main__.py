@@ -6,13 +6,13 @@ import argparse
 import json
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ldp_audit.files import write_whole
 from ldp_audit.progress import Progress
 from ldp_audit.training.data import load
-from ldp_audit.training.device import device_of
+from ldp_audit.training.device import described, device_of
 from ldp_audit.training.experiment import duration, run_experiment
 from ldp_audit.training.pipeline import plan_class
 from ldp_audit.training.reproduction.page import page
@@ -20,13 +20,14 @@ from ldp_audit.training.reproduction.record import (
     RECORDS,
     Experiment,
     condensed,
+    expanded,
     experiment_named,
     experiments,
     recorded,
     written,
 )
-from ldp_audit.training.runs import Training, Work, stored
-from ldp_audit.training.sweep import jobs_of
+from ldp_audit.training.runs import Training, Work, plain_settings, stored
+from ldp_audit.training.sweep import Job, jobs_of
 
 
 def main(typed: Sequence[str] | None = None) -> int:
@@ -59,7 +60,7 @@ def main(typed: Sequence[str] | None = None) -> int:
 
 def _planned_and_run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
     device = str(device_of(options.device))
-    left = {one.name: _left(one, options.out, options.data, device) for one in chosen}
+    left = {one.name: _left(one, options, device) for one in chosen}
     for one in chosen:
         done, asked, seconds = left[one.name]
         time = (
@@ -73,15 +74,32 @@ def _planned_and_run(chosen: Sequence[Experiment], options: argparse.Namespace) 
     return 0
 
 
-def _left(one: Experiment, out: Path, data: Path, device: str) -> tuple[int, int, float]:
+def _left(one: Experiment, options: argparse.Namespace, device: str) -> tuple[int, int, float]:
     """Runs that are finished, all runs, and the estimated seconds that the others take, 0 if nothing is known."""
-    work = Work.of(one.pipeline, load(one.data, data / one.data), device, 1)
+    work = Work.of(one.pipeline, load(one.data, options.data / one.data), device, 1)
     jobs = jobs_of(plan_class(one.pipeline), one.sweeps(), 0)
-    files = [stored(out / one.name / "runs", Training(job), work) for job in jobs]
+    files = [stored(options.out / one.name / "runs", Training(job), work) for job in jobs]
+    _restore(options.records / f"{one.name}.json", work, dict(zip(files, jobs, strict=True)))
     seconds = [json.loads(file.read_text(encoding="utf-8"))["seconds"] for file in files if file.exists()]
     alike = [recorded(other.name) for other in experiments() if other.pipeline == one.pipeline]
     known = seconds or [run["seconds"] for record in alike if record is not None for run in record["runs"]]
     return len(seconds), len(jobs), (len(jobs) - len(seconds)) * statistics.fmean(known or [0.0])
+
+
+def _restore(record: Path, work: Work, jobs: Mapping[Path, Job]) -> None:
+    """Write the runs of a record into the files of these jobs that are missing, so that another machine goes on.
+
+    Runs of other settings, data, devices or versions of torch are no runs of these jobs.
+    """
+    if not record.exists():
+        return
+    known = expanded(json.loads(record.read_text(encoding="utf-8")))
+    alike = known["data"]["digest"] == work.data_digest and known["device"] == described(device_of(work.device), 1)
+    for file, job in jobs.items() if alike else ():
+        for run in known["runs"]:
+            if not file.exists() and (run["settings"], run["seed"]) == (plain_settings(job.settings), job.seed):
+                file.parent.mkdir(parents=True, exist_ok=True)
+                write_whole({file: json.dumps(run, allow_nan=False)})
 
 
 def _run(one: Experiment, options: argparse.Namespace, *, finished: bool) -> None:
