@@ -188,6 +188,8 @@ _EPS = 2.0**-52
 _ON_GRID = 1e-9
 _NEGLIGIBLE = math.log(1e-25)
 _BLOCK = 2**15
+_IN_RANGE = 600.0
+"""Nats between logarithms whose numbers are all in the range of floats."""
 _GAPS = 8
 
 
@@ -311,10 +313,18 @@ def _shift_of_edges(cells: CellMasses, points: NDArray[np.float64], spacing: flo
     edge, twice; atoms lie on the right side.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        above = points + np.logaddexp.accumulate(cells.second[:0:-1])[::-1]
+        above = points + _log_sums(cells.second[:0:-1])[::-1]
         beside = np.minimum(cells.first[1:-2], cells.first[2:-1])
         logs = np.log(16 * _EPS * np.abs(points[1:-1]) / spacing) + beside - above[1:-1]
     return float(np.exp(logs[~np.isnan(logs)].max(initial=-math.inf)))
+
+
+def _log_sums(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """ln of the sums of the first one, two, ... values with these logarithms."""
+    top = float(logs.max())
+    if float(logs.min(where=logs > -math.inf, initial=top)) > top - _IN_RANGE:
+        return np.asarray(top + np.log(np.cumsum(np.exp(logs - top))))
+    return np.asarray(np.logaddexp.accumulate(logs))  # thirty times as slow
 
 
 def cell_masses(loss: PairLoss, edges: NDArray[np.float64]) -> CellMasses:

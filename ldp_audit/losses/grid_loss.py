@@ -37,9 +37,10 @@ left out, and counted.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -310,7 +311,7 @@ def _key(loss: PairLoss) -> Any:
 
 
 _STEEPEST = 300.0
-_TOGETHER = 16
+_TOGETHER = 12
 """Losses that one FFT adds."""
 
 
@@ -387,8 +388,10 @@ _STEEPEST_SLOPE = 700.0
 _LARGEST_GROWTH = 30.0
 _FEW_TIMES = 64
 """Powers up to this one are products."""
-_LARGE = 0.05
-"""A mass above this is transformed by itself."""
+_LARGE, _NO_ERROR = 0.05, 1e-14
+"""A mass above this is transformed by itself, where the transform's error counts."""
+_AT_ONCE = 2**18
+"""Values that one call of the FFT transforms, at most; many short transforms take half the time together."""
 Counted = Sequence[tuple[TiltedDistribution, int]]
 
 
@@ -505,6 +508,7 @@ def _product_of_transforms(summands: Counted, size: int) -> tuple[NDArray[np.com
     the factors' errors. Elsewhere the product of all factors but one is at most that of half of all factors: the half
     without that one.
     """
+    summands = sorted(summands, key=lambda one: one[1], reverse=True)
     unit = _TRANSFORM * _EPS * math.log2(size + 2)
     most = [
         unit + math.sqrt(summand.masses.size) * summand.norm_error for summand, _ in summands
@@ -512,27 +516,26 @@ def _product_of_transforms(summands: Counted, size: int) -> tuple[NDArray[np.com
     grown = math.exp(
         min(_LARGEST_GROWTH, math.fsum(2 * count * one for (_, count), one in zip(summands, most, strict=True)))
     )
-    first = max(range(len(summands)), key=lambda i: summands[i][1])
-    known = _transform(summands[first][0], size)
-    kept = np.flatnonzero(np.abs(known[0]) > math.exp(_DROPPED / summands[first][1]) - most[first])
+    transforms = _transforms(summands, size)
+    first, largest = next(transforms), summands[0][1]
+    kept = np.flatnonzero(np.abs(first[0]) > math.exp(_DROPPED / largest) - most[0])
     product = np.ones(kept.size, dtype=np.complex128)
     halves = [np.ones(kept.size), np.ones(kept.size)]
     wrong: list[tuple[float, tuple[int, ...]]] = []  # 2-norms of errors, and the halves that hold the loss's factors
-    for i, (summand, count) in enumerate(summands):
-        transform, own = known if i == first else _transform(summand, size)
-        factor = transform[kept]
+    for i, ((summand, count), (transform, own)) in enumerate(zip(summands, chain([first], transforms), strict=True)):
+        factor = transform if kept.size == transform.size else transform[kept]
         product *= _power(factor, count)
         sizes, more = np.abs(factor) + most[i], count // 2 + (count % 2) * (i % 2)
         for half, times in zip(halves, (more, count - more), strict=True):
             if times:
                 half *= _power(sizes, times)
         wrong.append((count * (summand.norm_error + own), tuple(k for k, n in enumerate((more, count - more)) if n)))
-    passed, count = size // 2 + 1 - kept.size, summands[first][1]
+    passed = size // 2 + 1 - kept.size
     squares = [float((half**2).sum()) for half in halves]
     tops = [float(half.max(initial=0.0)) for half in halves]
     error = norm_error = 0.0
     for i, (norm, places) in enumerate(wrong):
-        left = math.exp(_DROPPED * ((count - 1) / count if i == first else 1.0)) if passed else 0.0
+        left = math.exp(_DROPPED * ((largest - 1) / largest if i == 0 else 1.0)) if passed else 0.0
         others = [1 - place for place in places]
         error += grown * norm * math.sqrt(2 / size * (min(squares[k] for k in others) + passed * left**2))
         norm_error += grown * norm * max(min(tops[k] for k in others), left)
@@ -562,27 +565,34 @@ def _power(factor: NDArray[Any], count: int) -> NDArray[Any]:
     return found
 
 
-def _transform(summand: TiltedDistribution, size: int) -> tuple[NDArray[np.complex128], float]:
-    """The FFT of the masses, wrapped around, and the 2-norm of its error; the first index counts as 0.
+def _transforms(summands: Counted, size: int) -> Iterator[tuple[NDArray[np.complex128], float]]:
+    """Of each, the FFT of its masses, wrapped around, and the 2-norm of its error; its first index counts as 0.
 
-    Large masses are transformed one by one, as their error would be shared by all.
+    Large masses are transformed one by one, as their error would be shared by all, unless it is negligible.
     """
-    places, masses = summand.indices - summand.indices[0], summand.masses
-    large = np.flatnonzero(masses > _LARGE)
-    if large.size:
-        masses = masses.copy()
-        masses[large] = 0.0
-    if places[-1] < min(size, 4 * places.size):
-        folded = np.zeros(int(places[-1]) + 1)
-        folded[places] = masses
-    else:
-        folded = np.bincount(places % size, masses, size)
-    found = np.fft.rfft(folded, size)
-    for one in large:
-        place = int(places[one]) % size
-        found += summand.masses[one] * (_waves(place, found.size, size) if place else 1.0)
-    rest = math.sqrt(float((masses**2).sum()))
-    return found, _EPS * (_TRANSFORM * math.log2(size + 2) * rest + 20 * float(summand.masses[large].sum()))
+    unit, batch = _EPS * _TRANSFORM * math.log2(size + 2), max(1, _AT_ONCE // size)
+    for start in range(0, len(summands), batch):
+        some = summands[start : start + batch]
+        folded, larges, errors = np.zeros((len(some), size)), [], []
+        for row, (summand, times) in zip(folded, some, strict=True):
+            places, masses = summand.indices - summand.indices[0], summand.masses
+            error, large = unit * math.sqrt(float(masses @ masses)), np.flatnonzero(masses > _LARGE)
+            if times * error < _NO_ERROR:
+                large = large[:0]
+            if large.size:
+                masses = masses.copy()
+                masses[large] = 0.0
+                error = unit * math.sqrt(float(masses @ masses)) + 20 * _EPS * float(summand.masses[large].sum())
+            if places[-1] < size:
+                row[places] = masses
+            else:
+                row[:] = np.bincount(places % size, masses, size)
+            larges.append([(int(places[one]) % size, summand.masses[one]) for one in large])
+            errors.append(error)
+        for found, large, error in zip(np.fft.rfft(folded), larges, errors, strict=True):
+            for place, mass in large:
+                found += mass * (_waves(place, found.size, size) if place else 1.0)
+            yield found, error
 
 
 def _waves(place: int, count: int, size: int) -> NDArray[np.complex128]:

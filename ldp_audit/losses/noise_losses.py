@@ -40,7 +40,8 @@ from ldp_audit.losses.loss import EPS, CellMasses, Divergence, PairLoss, Transfo
 from ldp_audit.numerics import log1mexp
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
-_FEW = np.polynomial.legendre.leggauss(4)
+_FINE, _FEW = 0.15, np.polynomial.legendre.leggauss(4)
+"""A cell counts as fine below the first, and its nodes."""
 _HALF_LOG_TWO_PI, _LOG_TWO = 0.5 * math.log(2 * math.pi), math.log(2)
 _MOST_STEPS = 100
 _FAR = 1e9
@@ -232,8 +233,10 @@ def _cells(z: NDArray[np.float64]) -> NDArray[np.float64]:
     low, high = np.where(flipped, -high, low), np.where(flipped, -low, high)
     wide, middle = high - low, (low + high) / 2
     size = wide * np.maximum(1.0, np.abs(middle))  # by how much the density's logarithm bends within the cell
+    if (size < _FINE).all():
+        return np.concatenate([[log_ndtr(z[0])], _narrow(middle, wide, _FEW), [log_ndtr(-z[-1])]])
     inner = np.empty_like(wide)
-    for chosen, rule in ((size < 0.15, _FEW), ((size >= 0.15) & (size < 1), (_NODES, _WEIGHTS))):
+    for chosen, rule in ((size < _FINE, _FEW), ((size >= _FINE) & (size < 1), (_NODES, _WEIGHTS))):
         if chosen.any():
             inner[chosen] = _narrow(middle[chosen], wide[chosen], rule)
     rest = ~(size < 1)
