@@ -68,8 +68,8 @@ def run_experiment(
     audit: bound the epsilon of each point's first run from below, by canaries.
     evaluate_every: see `pipeline.Paced`; the last round is always evaluated.
     keep_models: write every run's model into the folder, for `kept_model.load_model`.
-    finished: train nothing; the document is about the points all of whose runs the folder holds, even while another
-        process trains the others.   progress: called with lines.
+    finished: train nothing; the document is about the runs that the folder holds, even while another process trains
+        the others.   progress: called with lines.
     Raises ValueError for bad settings, for data that do not fit, and for a folder that holds another sweep.
     """
     plan = plan_class(pipeline)
@@ -82,7 +82,7 @@ def run_experiment(
         raise ValueError("models are kept in the folder --out by workers of this machine: give --out, no --scheduler")
     kept = None if folder is None else folder / _RUNS
     if finished:
-        jobs = finished_points(work, jobs, kept)
+        jobs = _stored_jobs(work, jobs, kept)
     with _shared(work, pool) as work, nullcontext() if folder is None or finished else _locked(folder):
         if folder is not None and not finished:
             _write_manifest(folder, _manifest(work, seed, described, jobs), work, jobs, resume=resume)
@@ -137,12 +137,11 @@ def _keep_models(models: Path, kept: Path, work: Work, jobs: Sequence[Job], docu
         keep_model(kept / f"{Training(job).file(work)}.state", models / f"run-{number}.pt", spend)
 
 
-def finished_points(work: Work, jobs: Sequence[Job], kept: Path | None) -> list[Job]:
-    """The runs of the points all of whose runs are stored.   kept: where. ValueError if there is none."""
-    missing = {repr(job.settings) for job in jobs if kept is None or not stored(kept, Training(job), work).exists()}
-    found = [job for job in jobs if repr(job.settings) not in missing]
+def _stored_jobs(work: Work, jobs: Sequence[Job], kept: Path | None) -> list[Job]:
+    """The runs that are stored.   kept: where. ValueError if there is none."""
+    found = [job for job in jobs if kept is not None and stored(kept, Training(job), work).exists()]
     if not found:
-        raise ValueError(f"folder must hold all runs of a point or more, got {'none' if kept is None else kept.parent}")
+        raise ValueError(f"folder must hold a finished run or more, got {'none' if kept is None else kept.parent}")
     return found
 
 

@@ -17,7 +17,14 @@ from ldp_audit.training.pipeline import comparing_of, findings_of, judge, plan_c
 from ldp_audit.training.reproduction import __main__ as program
 from ldp_audit.training.reproduction.judgement import judged, summary
 from ldp_audit.training.reproduction.page import page
-from ldp_audit.training.reproduction.record import Experiment, condensed, expanded, experiment_named, experiments
+from ldp_audit.training.reproduction.record import (
+    Experiment,
+    complete,
+    condensed,
+    expanded,
+    experiment_named,
+    experiments,
+)
 from ldp_audit.training.sweep import Sweep, jobs_of
 from tests.together import together
 from tests.training.data.image_files import write_mnist
@@ -144,17 +151,23 @@ def test_rates_are_chosen_on_repeats_that_are_not_reported() -> None:
 
 
 def test_what_is_finished_can_be_told_while_the_rest_runs(tmp_path: Path) -> None:
+    """A point that lacks a run is in the record, so that its runs are kept, but nothing is said of it."""
     sweeps = [Sweep({}, {"epsilon": (0.5, 1.0)}, repeats=2)]
     whole = run_experiment(TOY, sweeps, points(), device="cpu", workers=1, folder=tmp_path)
     first = sorted((tmp_path / "runs").glob("run-*.json"))[0]
-    lost = json.loads(first.read_text())["settings"]["epsilon"]
+    lost = json.loads(first.read_text())
     first.unlink()
     part = run_experiment(TOY, sweeps, points(), device="cpu", workers=1, folder=tmp_path, finished=True)
-    assert part["runs"] == [run for run in whole["runs"] if run["settings"]["epsilon"] != lost]
+    assert part["runs"] == [run for run in whole["runs"] if run != lost]
     assert not first.exists()
+    told = complete(part, 2)
+    assert told is not None
+    assert told["runs"] == [run for run in whole["runs"] if run["settings"]["epsilon"] != lost["settings"]["epsilon"]]
+    assert [one["settings"] for one in (*told["points"], *told["spend"])] == [{}, {}]
+    assert complete(part, 3) is None
     for file in (tmp_path / "runs").glob("run-*.json"):
         file.unlink()
-    with pytest.raises(ValueError, match="folder must hold all runs of a point or more"):
+    with pytest.raises(ValueError, match="folder must hold a finished run or more"):
         run_experiment(TOY, sweeps, points(), device="cpu", folder=tmp_path, finished=True)
 
 

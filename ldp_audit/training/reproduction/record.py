@@ -2,14 +2,15 @@
 
 `experiments.toml` lists the experiments. A record, `records/NAME.json`, holds the results of `ldp-audit train` without
 what was measured beside accuracy and spend: for each run its settings, its seed, its accuracy after every round and its
-seconds; for each point its exact spend; the data, the device and the versions. Only points all of whose runs are
-finished are recorded.
+seconds; for each point its exact spend; the data, the device and the versions. What is said of a record is about the
+points all of whose repeats it has.
 """
 
 from __future__ import annotations
 
 import json
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,7 +18,7 @@ from importlib.resources import files
 from typing import Any
 
 from ldp_audit.training.pipeline import plan_class, sweeps_of
-from ldp_audit.training.results import points_of, varied_fields
+from ldp_audit.training.results import points_of, runs_at, varied_fields
 from ldp_audit.training.sweep import Sweep
 
 _HERE = files("ldp_audit.training.reproduction")
@@ -148,6 +149,19 @@ def expanded(record: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def recorded(name: str) -> dict[str, Any] | None:
-    """An experiment's record in the form of results; None if it was not run."""
+    """An experiment's record in the form of results, its complete points alone; None if there is none."""
     file = RECORDS / f"{name}.json"
-    return expanded(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
+    known = expanded(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
+    return None if known is None else complete(known, max(sweep.repeats for sweep in experiment_named(name).sweeps()))
+
+
+def complete(results: Mapping[str, Any], repeats: int) -> dict[str, Any] | None:
+    """The results at the points that have so many runs; None if there is no such point."""
+    counts = Counter(repr(run["settings"]) for run in results["runs"])
+    runs = [run for run in results["runs"] if counts[repr(run["settings"])] >= repeats]
+    if not runs:
+        return None
+    varied = varied_fields(runs)
+    spend = [(runs_at({"runs": runs}, one), one) for one in results["spend"]]
+    told = [{**one, "settings": {name: at[0]["settings"][name] for name in varied}} for at, one in spend if at]
+    return {**results, "runs": runs, "points": points_of(runs), "spend": told}
