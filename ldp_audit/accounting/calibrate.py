@@ -31,7 +31,7 @@ class Calibrated:
 
     value: the parameter.   spent: its epsilon at the budget's delta, nats, at most the budget's; spent_delta: its delta
     at the budget's epsilon, likewise.   excluded: the nearest value at which an upper bound exceeds the budget, at most
-    `tolerance` of itself away (1 for whole numbers); None if every value in [low, high] meets it.
+    `tolerance` of itself away (1 for whole numbers); None if both low and high meet it, and so all between as `build` must be monotone.
     loss: the privacy loss at `value`.   notes: remarks for the reader.
     """
 
@@ -45,7 +45,7 @@ class Calibrated:
 
     @property
     def met_everywhere(self) -> bool:
-        """Whether no value in the range was too much."""
+        """Whether neither end of the range was too much."""
         return self.excluded is None
 
     def describe(self) -> str:
@@ -184,7 +184,7 @@ class Search:
         """Remarks on the values that were visited."""
         found = []
         if excluded is None:
-            found.append("every value of the range meets the budget: the end that spends most is returned")
+            found.append("both ends of the range meet the budget: the one that spends more is returned")
         elif self.epsilon_at(excluded) <= self.epsilon * (1 + 1e-12):
             found.append(f"{excluded!r} exceeds the budget by rounding alone")
         visited = sorted(self.spending)

@@ -16,9 +16,13 @@ def is_tensor(value: Any) -> bool:
 
 
 def as_numpy(tensor: Any) -> np.ndarray:
-    """The tensor's values, exactly: floats of whatever width as float64."""
-    found = tensor.detach().cpu()
-    return (found.double() if found.is_floating_point() else found).numpy()
+    """The tensor's values, exactly: floats of whatever width as float64. ValueError for one that numpy cannot hold."""
+    try:
+        found = tensor.detach().cpu()
+        return (found.double() if found.is_floating_point() else found).numpy()
+    except (RuntimeError, TypeError) as error:  # sparse, nested, quantised, without data: each has its own
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"it returned a tensor without a dense array of numbers ({reason}); return it dense") from None
 
 
 def generator_state(rng: np.random.Generator) -> Any:

@@ -260,7 +260,8 @@ def _apart(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.fl
     """ln of the masses of wide cells below 0: the difference of two values of the distribution function."""
     upper = log_ndtr(high)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return upper + np.log(-np.expm1(log_ndtr(low) - upper))
+        found = upper + np.log(-np.expm1(log_ndtr(low) - upper))
+    return np.where(upper > -math.inf, found, -math.inf)  # beyond 1e154 deviations
 
 
 @dataclass(frozen=True)

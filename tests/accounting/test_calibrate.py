@@ -184,7 +184,7 @@ def test_a_budget_that_is_met_everywhere_says_so() -> None:
     rising = calibrate(RandomizedResponse, epsilon=9.0, low=2.0, high=5.0)
     assert rising.met_everywhere
     assert rising.value == 5
-    assert "every value" in rising.describe()
+    assert "both ends of the range meet" in rising.describe()
     falling = calibrate(lambda scale: RandomizedResponse(1 / scale), epsilon=9.0, low=2.0, high=5.0)
     assert falling.met_everywhere
     assert falling.value == 2

@@ -130,6 +130,8 @@ def test_tuples_of_different_lengths_are_labels() -> None:
         (np.ma.array([1.0, 2.0], mask=[True, False]), "it returned a masked array"),
         ([1.0, np.ma.masked], "it returned a masked array"),
         ([np.ma.array([1.0, 2.0], mask=True)] * 2, "it returned a masked array"),
+        (torch.eye(2).to_sparse(), "to_dense()"),
+        (torch.zeros(2, device="meta"), "no data"),
     ],
 )
 def test_what_cannot_be_read_is_named(raw: object, complaint: str) -> None:

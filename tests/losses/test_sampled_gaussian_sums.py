@@ -100,3 +100,10 @@ def test_bounds_never_cross_anywhere(rate, sigma, times, log_delta):
             assert single.log_delta_bounds(level)[0] - 1e-9 * abs(low) <= high
             assert low <= high + 1e-12 * abs(high)
             assert low <= whole + 1e-9 * abs(whole)
+
+
+@pytest.mark.parametrize("sigma", [1e160, 1e300])
+def test_noise_beyond_the_squares_of_floats_spends_next_to_nothing(sigma):
+    """Would catch NaN: ln of a normal mass is minus infinity where the square of its end overflows."""
+    low, high = compose([(subsample(Gaussian(sigma), rate=0.01), 3)]).epsilon_bounds(1e-5)
+    assert low == 0 <= high < 1e-9
