@@ -31,7 +31,8 @@ class Calibrated:
 
     value: the parameter.   spent: its epsilon at the budget's delta, nats, at most the budget's; spent_delta: its delta
     at the budget's epsilon, likewise.   excluded: the nearest value at which an upper bound exceeds the budget, at most
-    `tolerance` of itself away (1 for whole numbers); None if both low and high meet it, and so all between as `build` must be monotone.
+    `tolerance` of itself away (1 for whole numbers); None if both low and high meet it, and so, for a monotone `build`,
+    all between.
     loss: the privacy loss at `value`.   notes: remarks for the reader.
     """
 
