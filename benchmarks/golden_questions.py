@@ -32,13 +32,6 @@ from ldp_audit.accounting import (
     subsample,
 )
 from ldp_audit.accounting.calibrate import Calibrated
-from ldp_audit.accounting.calibrated_parameters import (
-    calibrate_gaussian,
-    calibrate_laplace,
-    calibrate_local_epsilon,
-    calibrate_rounds,
-    calibrate_subsample,
-)
 from ldp_audit.accounting.conversion import conversions as convert
 from ldp_audit.auditing import fit
 from ldp_audit.cli import main
@@ -167,9 +160,6 @@ SHUFFLES: list[tuple[str, int]] = [
 ]
 
 CALLS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
-    *((calibrate_local_epsilon, asked) for asked in ((1, 1.0), (100, 1.0, 1e-6), (10**6, 1.0, 1e-10), (48, 4.0, 1e-5))),
-    *((calibrate_gaussian, asked) for asked in ((1.0, 1, 1.0, 1e-5), (1.0, 1000, 0.1, 1e-10), (2.5, 10, 8.0, 1e-2))),
-    *((calibrate_laplace, asked) for asked in ((1.0, 1, 1.0), (1.0, 100, 1.0, 1e-6), (2.0, 1000, 4.0, 1e-10))),
     *((convert.gdp_to_delta, asked) for asked in ((1.0, 1.0), (0.1, 0.5), (3.0, 20.0))),
     *((convert.gdp_to_epsilon, asked) for asked in ((1.0, 1e-6), (0.1, 1e-10), (5.0, 1e-2))),
     *((convert.gdp_within, asked) for asked in ((1.0, 1e-6), (8.0, 1e-15))),
@@ -276,20 +266,10 @@ def calibration_and_conversion() -> Questions:
     """Parameters that meet a budget, and conversions between notions of privacy."""
     for function, asked in CALLS:
         yield f"{function.__name__}{asked}", partial(_called, function, *asked)
-    for target, sample, epsilon, delta in (
-        ("RandomizedResponse(0.1)", None, 4.0, 1e-6),
-        ("Laplace(10)", None, 8.0, 1e-10),
-        ("Gaussian(20)", None, 2.0, 1e-5),
-        ("Gaussian(1)", {"rate": 0.01}, 2.0, 1e-5),
-    ):
-        name = f"calibrate_rounds({_named(((target, 1),), sample)}, {epsilon}, {delta})"
-        yield name, lambda t=target, s=sample, e=epsilon, d=delta: _called(calibrate_rounds, _sum(((t, 1),), s), e, d)
-    for kind, adjacency in product(("without", "with"), ("replace", "add/remove")):
-        sample = partial(calibrate_subsample, kind=kind, adjacency=adjacency)
-        target = "Gaussian(1, replaced=1)"
-        name = f"calibrate_subsample({target}, 10000, 0.5, 1e-06), {kind}, {adjacency}"
-        noise = load(target)
-        yield name, lambda call=sample, noise=noise: _called(call, noise, 10_000, 0.5, 1e-6)
+    for target, most in (("RandomizedResponse(0.1)", 10**6), ("Gaussian(20)", 10**6)):
+        asked = {"epsilon": 2.0, "delta": 1e-6, "low": 1, "high": most, "increasing": True, "whole": True}
+        build = partial(lambda target, times: _sum(((target, times),)), target)
+        yield f"calibrate: the rounds of {target}", partial(_called, calibrate, build, **asked)
     for what, build, low, high, rises in (
         ("sigma at rate 0.01", lambda sigma: _dp_sgd(0.01, sigma), 0.3, 20.0, False),
         ("rate at sigma 1", lambda rate: _dp_sgd(rate, 1.0), 1e-4, 0.5, True),

@@ -21,8 +21,10 @@ from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import Any
 
+from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
-from ldp_audit.numerics import as_float, log_of_delta, nonnegative, shown
+from ldp_audit.losses.noise_losses import GaussianLoss
+from ldp_audit.numerics import as_float, log_of_delta, nonnegative, root, shown
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,49 @@ def calibrate(
         loss=loss,
         notes=search.notes(safe, excluded),
     )
+
+
+_SOURCE = "Balle, Wang (2018), Theorem 8; Dong, Roth, Su (2022), Corollary 1"
+_ENOUGH = 1e3
+"""A ln delta lower than this, below the target and again, is cut."""
+
+
+def gdp_within(epsilon: float, delta: float | None = None, *, log_delta: float | None = None) -> Converted:
+    """The largest mu whose Gaussian privacy meets a budget: noise of sensitivity/mu. Exact, rounded down.
+
+    That (epsilon, delta) holds does not make a mechanism mu-GDP; for that see `gdp_of`.
+    """
+    asked, target = nonnegative(epsilon), log_of_delta(delta, log_delta)
+    if target == 0 or math.isinf(asked):
+        return Converted.exact(math.inf, _SOURCE)
+    if target == -math.inf:
+        return Converted.exact(0.0, _SOURCE)
+
+    low = _surely_within(asked, target)
+    if low == 0:
+        return Converted.lower(0.0, _SOURCE)
+
+    def excess(mu: float) -> float:
+        return max(2 * target - _ENOUGH, GaussianLoss(mu).log_delta_bounds(asked)[1]) - target
+
+    while excess(2 * low) <= 0:
+        low *= 2
+    found = low * root(lambda share: excess(low * share), 1.0, 2.0, xtol=1e-14, rtol=1e-14)
+    step = 1e-13
+    while excess(found * (1 - step)) > 0:
+        step *= 4
+    mu = found * (1 - step)
+    return Converted.exact(mu, _SOURCE) if mu >= sys.float_info.min else Converted.lower(mu, _SOURCE)
+
+
+def _surely_within(epsilon: float, target: float) -> float:
+    """A mu whose delta is below e**target: delta <= delta(0) <= mu/sqrt(2 pi), and delta <= e**(-x**2/2), x > 0.
+
+    A little less, against the rounding of x for huge mu.
+    """
+    by_distance = 0.99 * math.sqrt(2 * math.pi) * math.exp(target)
+    width = math.sqrt(2) * math.sqrt(-target)
+    return (1 - 1e-9) * max(by_distance, epsilon / (width / 2 + math.hypot(width / 2, math.sqrt(epsilon / 2))))
 
 
 _SLACK = 1e-9

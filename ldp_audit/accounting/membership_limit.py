@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from ldp_audit.accounting.calibrated_parameters import gdp_within
+from ldp_audit.accounting.calibrate import gdp_within
 from ldp_audit.accounting.shuffling.anonymous_counts import (
     Against,
     Chance,

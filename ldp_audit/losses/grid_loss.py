@@ -575,20 +575,16 @@ def _transforms(summands: Counted, size: int) -> Iterator[tuple[NDArray[np.compl
         some = summands[start : start + batch]
         folded, larges, errors = np.zeros((len(some), size)), [], []
         for row, (summand, times) in zip(folded, some, strict=True):
-            places, masses = summand.indices - summand.indices[0], summand.masses
-            error, large = unit * math.sqrt(float(masses @ masses)), np.flatnonzero(masses > _LARGE)
-            if times * error < _NO_ERROR:
-                large = large[:0]
-            if large.size:
-                masses = masses.copy()
-                masses[large] = 0.0
-                error = unit * math.sqrt(float(masses @ masses)) + 20 * _EPS * float(summand.masses[large].sum())
+            places, masses = summand.indices - summand.indices[0], summand.masses.copy()
+            counts = times * unit * summand.norm() >= _NO_ERROR
+            large = np.flatnonzero(masses > (_LARGE if counts else math.inf))
+            larges.append([(int(places[one]) % size, float(masses[one])) for one in large])
+            masses[large] = 0.0
+            errors.append(unit * math.sqrt(float((masses**2).sum())) + 20 * _EPS * sum(one for _, one in larges[-1]))
             if places[-1] < size:
                 row[places] = masses
             else:
                 row[:] = np.bincount(places % size, masses, size)
-            larges.append([(int(places[one]) % size, summand.masses[one]) for one in large])
-            errors.append(error)
         for found, large, error in zip(np.fft.rfft(folded), larges, errors, strict=True):
             for place, mass in large:
                 found += mass * (_waves(place, found.size, size) if place else 1.0)

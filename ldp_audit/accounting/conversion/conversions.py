@@ -19,7 +19,7 @@ Each returns a `Converted`, which says whether it is exact or from which side, a
 "Exact" for a class of mechanisms is what its worst member has.
 """
 
-from ldp_audit.accounting.calibrated_parameters import gdp_within
+from ldp_audit.accounting.calibrate import gdp_within
 from ldp_audit.accounting.conversion.gaussian_dp import gdp_of, gdp_to_delta, gdp_to_epsilon
 from ldp_audit.accounting.conversion.pure_dp import (
     pure_to_delta,
