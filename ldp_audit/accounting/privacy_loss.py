@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PrivacyLoss:
-    """The loss between neighbours: the larger of the directions' hockey-stick divergences.
+    """The privacy loss between neighbours; its delta is the larger of the two directions' hockey-stick divergences.
 
     directions: one dominating pair each way; a single one where the relation is symmetric.
     assumptions: what the numbers rest on, in words.

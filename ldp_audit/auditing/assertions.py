@@ -144,7 +144,7 @@ def assert_fits(
     timeout: float | None = None,
     tolerance: float = 0.0,
 ) -> FitResult:
-    """Raise LawMismatch if the sampler is shown not to follow the law that it declares; see `goodness_of_fit.fit`.
+    """Raise LawMismatch if the sampler is shown not to follow the law that it declares; see `fitting.fit`.
 
     samples: per input.   false_alarm: the chance that a sampler which follows its law fails; in [1e-12, 0.5].
     seed, timeout, tolerance: as of `fit`, whose result says what would have been caught.

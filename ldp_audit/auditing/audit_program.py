@@ -63,9 +63,9 @@ def audit(
     dictionaries, rows, JSON texts, bytes and sets, which are taken apart into vectors.
     inputs: two or more, all pairs of which are searched, in both directions; or what `search` returns.
     claimed_epsilon: nats; None where only the bound is wanted.   claimed_delta: in [0, 1).
-    samples: per input, the search included; not so the calls for a single output that look for repetition: 16 to 128
-    an input, more where they raise a suspicion; nor 256 outputs of two inputs, where they are no numbers, by which it
-    is decided whether they are taken apart (`Structure`).
+    samples: per input, the search included. Not counted: 16 to 128 calls for one output that look for repetition (more
+    on suspicion), and 256 outputs on each of two inputs, by which it is decided whether outputs that are no numbers
+    are taken apart (`Structure`).
     confidence: in [0.5, 1), of all bounds together.
     seed: the same seed gives the same result.   timeout: seconds that one call may take.
     sequential: bet instead, and stop as soon as a violation is certain (see `audit_sequentially`).

@@ -75,7 +75,8 @@ def fit(
     seed: the same seed gives the same result.   timeout: seconds that one call may take.
     tolerance: a difference of an event's probability that is none, in [0, 1): 1e-4 forgives a grid.
     Rates at the defaults, for k-RR with k = 10 and epsilon 2 whose p is off by 0.005: caught with probability above
-    0.999 on all ten inputs, 0.82 on two, 0.37 on one (on two and one, no test at all can reach more than 0.92, 0.54).
+    0.999 on all ten inputs; 0.82 where two are tested, 0.37 where one is (there no test at all can reach more than
+    0.92, 0.54).
     Raises ValueError for bad arguments, and ProgramError, a ValueError, for a program that fails.
     """
     start = time.perf_counter()
@@ -271,7 +272,7 @@ class FitResult:
 
     verdict: "differs" with probability at most 1 - confidence for a sampler that follows the law.
     p_value: of everything that was tested together; 0 only for an output that the law excludes.
-    detectable: for each kind of event the largest of its smallest changes that are caught with probability 0.95.
+    detectable: for each kind of event a change that is caught with probability 0.95, whichever of its events it is in.
     tests: how many events were tested.   budget: how much of the error each kind may spend.
     """
 

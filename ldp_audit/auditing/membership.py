@@ -201,8 +201,7 @@ class GuessesResult:
     epsilon_lower: nats; at most the training's true epsilon at claimed_delta, with probability >= confidence.
     delta_lower: the same for its delta at claimed_epsilon. None without a claimed epsilon, or without the number of
     canaries.   mu_lower: the same for the least mu of Gaussian noise whose trade-off curve the training has. None
-    without the number of canaries. All hold at once: each fails where more guesses are right than in all but a share
-    1 - confidence of the trainings.
+    without the number of canaries. All hold at once, but in a share of at most 1 - confidence of the trainings.
     """
 
     verdict: str

@@ -19,7 +19,7 @@ def add_arguments(account: argparse.ArgumentParser) -> None:
         type=float,
         default=1e-4,
         metavar="W",
-        help="largest distance of the certified bounds, nats; a larger one is faster",
+        help="what a grid may add to the distance of the certified bounds, nats; a larger one is faster",
     )
     add("--list", action="store_true", help="the protocols that are shipped")
     add("--quiet", action="store_true", help="no progress")

@@ -30,8 +30,9 @@ account for a protocol of your own.
 
 LDP-FL sends each of a model's d weights, in each of T rounds, as one two-point report of privacy epsilon. The paper's
 own accounting: T d epsilon without shuffling, d epsilon with model shuffling, and epsilon with its parameter shuffling,
-as nobody could link a client's reports. The first is right. The second and third are not: no report need be linked, as
-the counts of the anonymous reports add up over weights and rounds ([linkage.md](linkage.md) has the test).
+as nobody could link a client's reports. The first is right. The second is not: model shuffling leaves the pure epsilon
+T d epsilon. Nor is the third: no report need be linked, as the counts of the anonymous reports add up over weights and
+rounds ([linkage.md](linkage.md) has the test).
 
 How to read the tables. Neighbours differ in all that one client holds (or in one weight, in the rows of one weight).
 
@@ -46,7 +47,8 @@ How to read the tables. Neighbours differ in all that one client holds (or in on
 
 _CLOSING = """## What follows
 
-* A report's epsilon is no bound on what a client spends, with names or without: it is exceeded by the second weight.
+* A report's epsilon is no bound on what a client spends: with names it is exceeded by the second weight, without them
+  after some more.
 * Shuffling does help at a small epsilon and many clients; at epsilon 4 among 200 clients, or 10 among 500, it hides
   next to nothing of a client whose peers are alike, not even in one weight.
 * Where the paper's statements are settled: `ldp-audit check --paper ldp-fl --only LF-UNLINK`, and so on by id.
