@@ -224,6 +224,7 @@ def _result(
         tested=[look.witness.counts for look in looks],
         unrepeated=found.unrepeated,
         drift=drift(found.choice.seen, tested[0]) if tested else None,
+        untested=program.untested,
     )
     return AuditResult(
         verdict=verdict,

@@ -185,6 +185,7 @@ def audit(
         tested=[finding.witness.counts for finding in findings],
         unrepeated=found.unrepeated,
         drift=drift(choice.seen, counts),
+        untested=program.untested and law is None,
     )
     result = AuditResult(
         verdict=verdict,

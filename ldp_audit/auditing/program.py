@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import sys
 import threading
 from abc import ABC, abstractmethod
@@ -30,6 +31,8 @@ Sampler = Callable[[Any, int, np.random.Generator], Any]
 
 _FEWEST_SEEDS, _LEAST_SEED = 256, 2**24
 """How many outputs of a call show that a coordinate never recurs, and the least mean of such a coordinate."""
+_UNEVEN = 2.0
+"""The Kolmogorov-Smirnov distance from even numbers, times the root of their count, that one draw in 1,500 exceeds."""
 
 _MOST_REPEATED = 2**12
 """Outputs of a first call that is made again."""
@@ -127,7 +130,8 @@ class Program:
     timeout: seconds that one call may take; None for no limit. A call that is over it is left behind in its thread.
     structure: how outputs are taken apart into vectors; None where they are numbers, labels or vectors themselves.
     inputs: two of them, on which it is learned whether outputs that are no numbers must be taken apart; none: they are
-    not.   looked: outputs that were drawn for that.
+    not.   looked: outputs that were drawn for that.   untested: whether a coordinate may be the seed of a hash, see
+    `_seed_like`.
     """
 
     sampler: Sampler
@@ -145,6 +149,7 @@ class Program:
     _first: tuple[_Where, tuple[Any, ...]] | None = field(default=None, init=False, repr=False)
     _asked: bool = field(default=False, init=False, repr=False)
     _seeds: tuple[str, ...] | None = field(default=None, init=False, repr=False)
+    untested: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
         whole(self.seed, "seed", 0)
@@ -177,8 +182,8 @@ class Program:
             return self._outputs(raw, where)
         self.inputs = ()
         self._note_kind(raw, found, where)
-        if self._seeds is None and n >= _FEWEST_SEEDS and self.structure is None:
-            self._seeds = _seed_like(found)
+        if self._seeds is None and n >= _FEWEST_SEEDS:
+            self._seeds, self.untested = _seed_like(found)
         shape = found.shape
         if self._shape is not None and shape != self._shape:
             rows = "rows of several lengths, or some of them with a text or None: pad them, or return them as text"
@@ -295,22 +300,29 @@ class Program:
         return answer[0]
 
 
-def _seed_like(found: Outputs) -> tuple[str, ...]:
-    """Coordinates that look as ids and the seeds of hashes do: large whole numbers, none negative or twice."""
+def _seed_like(found: Outputs) -> tuple[tuple[str, ...], bool]:
+    """Coordinates that look as ids and the seeds of hashes do: large whole numbers, none negative or twice.
+
+    And whether one is spread evenly from 0 on, as seeds are and noisy reports, counters and clocks are not: whatever it
+    hides, half-lines do not show.
+    """
     if found.numbers is None or found.labels is not None:
-        return ()
+        return (), False
     rows = found.known_numbers.reshape(len(found), -1)
     whole_rows = (rows >= 0) & (rows == np.floor(rows)) & (rows <= 2.0**64)
     large = whole_rows.all(axis=0) & (rows.mean(axis=0) >= _LEAST_SEED)
     places = [place for place in np.flatnonzero(large) if len(np.unique(rows[:, place])) == len(rows)]
-    return tuple("y" if found.dimension == 1 else f"y[{place}]" for place in places)
+    even = np.arange(1, len(rows) + 1) / len(rows)
+    spread = [np.abs(np.sort(rows[:, place]) / rows[:, place].max() - even).max() for place in places]
+    names = tuple("y" if found.dimension == 1 else f"y[{place}]" for place in places)
+    return names, any(distance * math.sqrt(len(rows)) < _UNEVEN for distance in spread)
 
 
 def _hashed(names: tuple[str, ...]) -> str:
     return (
         f"{', '.join(names)}: large whole numbers that did not recur, such as an id, or the seed of a hash. No event "
-        "that was tried looks at digits, or computes a hash: if the output is (h, seed) with h from hash(x, seed), "
-        "return instead of it, for each input v, whether hash(v, seed) is h"
+        "that was tried looks at digits, or computes a hash: leave an id out; if the output is (h, seed) with h from "
+        "hash(x, seed), return instead of it, for each input v, whether hash(v, seed) is h"
     )
 
 

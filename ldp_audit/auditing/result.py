@@ -85,7 +85,7 @@ class DivergenceClaim:
 class AuditResult:
     """The outcome of `audit`.
 
-    verdict: "violated"; "consistent"; or "inconclusive": nothing was found, and nothing could have been (`notes`).
+    verdict: "violated"; "consistent"; or "inconclusive": nothing was found, and much could not have been (`notes`).
     epsilon_lower: nats; at most the program's true epsilon at claimed_delta, with probability >= confidence.
     delta_lower: the same for its delta at claimed_epsilon; both hold at once. None without a claimed epsilon.
     reach: what the test would have caught, or how to work it out.
@@ -198,14 +198,20 @@ class AuditResult:
 
 
 def judged(
-    *, violated: bool, tested: Sequence[Counts], unrepeated: float = 0.0, drift: str | None = None
+    *,
+    violated: bool,
+    tested: Sequence[Counts],
+    unrepeated: float = 0.0,
+    drift: str | None = None,
+    untested: bool = False,
 ) -> tuple[str, tuple[str, ...]]:
     """The verdict on a claim, and a note that says why it is inconclusive, where it is.
 
     tested: how often each event was seen in the test.   unrepeated: as of `ldp_audit.auditing.outputs.unrepeated`.
-    drift: as of `ldp_audit.auditing.test.drift`.
-    A claim that was not refuted is inconclusive where it could not have been: no event was seen on either input, or
-    most outputs are labels that never come again; or where the event was chosen on outputs unlike those of the test.
+    drift: as of `ldp_audit.auditing.test.drift`.   untested: as of `Program`, whose notes say why.
+    A claim that was not refuted is inconclusive where it could not have been: no event was seen on either input, most
+    outputs are labels that never come again, or a coordinate may be the seed of a hash, which no event computes; or
+    where the event was chosen on outputs unlike those of the test.
     """
     if violated:
         return VIOLATED, ()
@@ -216,6 +222,8 @@ def judged(
         )
     if not any(counts.hits or counts.other_hits for counts in tested):
         return INCONCLUSIVE, ("the event was seen on neither input, so that the test could not have refuted any claim",)
+    if untested:
+        return INCONCLUSIVE, ()
     return (CONSISTENT, ()) if drift is None else (INCONCLUSIVE, (drift,))
 
 

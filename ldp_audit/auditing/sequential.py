@@ -85,6 +85,7 @@ def audit_sequentially(
         tested=[run.counts or run.choice.seen],
         unrepeated=unrepeated(outputs for place in run.places for outputs in past.kept[place]),
         drift=None if run.counts is None else drift(run.choice.seen, run.counts),
+        untested=program.untested,
     )
     turns = () if run.events == 1 else (f"{run.events} events were bet on in turn; the witness is the last",)
     result = AuditResult(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ldp_audit import audit
+from ldp_audit.auditing.assertions import NoPowerError, assert_private
 from ldp_audit.auditing.program import CHUNK_VALUES, Program, ProgramError
 from tests.together import together
 
@@ -136,14 +137,41 @@ def hash_of(x: int, seeds: np.ndarray) -> np.ndarray:
     return ((mixed ^ (mixed >> np.uint64(32))) & np.uint64(1)).astype(np.int64)
 
 
+def test_a_seed_in_a_structured_output_leaves_the_verdict_open_and_fails_an_assertion() -> None:
+    """Audits of hashes without noise were consistent, without a word where the seed was in a dictionary or a text."""
+    forms = (lambda h, seed: {"seed": seed, "hash": h}, lambda h, seed: f"{seed}:{h}")
+    for form in forms:
+        sampler = lambda x, n, rng, form=form: [form(*row) for row in hashed(x, n, rng).tolist()]  # noqa: E731
+        result = audit(sampler, (0, 1), 1.0, samples=5_000)
+        assert result.inconclusive
+        assert any("the seed of a hash" in note for note in result.notes)
+    with pytest.raises(NoPowerError, match="seed of a hash"):
+        assert_private(hashed, epsilon=1.0, inputs=(0, 1), detects=2.0)
+
+
+def test_noise_in_fixed_point_and_clocks_are_no_seeds() -> None:
+    """Half-lines test numbers of these kinds, large and never twice as they are."""
+
+    def fixed(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        return np.rint(2.0**30 * (40 + x + rng.laplace(size=n)))
+
+    def clock(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        return np.column_stack([1_700_000_000 + np.arange(n), x + rng.laplace(size=n)])
+
+    for sampler in (fixed, clock):
+        assert audit(sampler, (0, 1), 1.0, samples=5_000).verdict == "consistent"
+
+
 def test_a_seed_in_the_output_is_noted_and_the_advice_finds_what_the_seed_hides() -> None:
     """The seed with its hash gives the input away, and no event of the two numbers alone shows it."""
     split = audit(hashed, (0, 1), 1.0, samples=20_000)
     (note,) = split.notes
     assert split.epsilon_lower < 0.1
+    assert split.inconclusive
     assert note.startswith("y[1]: large whole numbers that did not recur")
-    (alone,) = audit(lambda x, n, rng: 2 * rng.integers(0, 2**40, n) + x, (0, 1), 1.0, samples=2_000).notes
-    assert alone.startswith("y: large whole numbers that did not recur"), "whose last digit is the input"
+    alone = audit(lambda x, n, rng: 2 * rng.integers(0, 2**40, n) + x, (0, 1), 1.0, samples=2_000)
+    assert alone.inconclusive
+    assert alone.notes[0].startswith("y: large whole numbers that did not recur"), "whose last digit is the input"
 
     def supported(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
         report = hashed(x, n, rng)
