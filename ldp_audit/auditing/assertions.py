@@ -224,7 +224,7 @@ def _result(
         tested=[look.witness.counts for look in looks],
         unrepeated=found.unrepeated,
         drift=drift(found.choice.seen, tested[0]) if tested else None,
-        untested=program.untested,
+        untested=program.untested([look.witness.counts for look in looks]),
     )
     return AuditResult(
         verdict=verdict,
@@ -240,7 +240,7 @@ def _result(
         seconds=seconds,
         seed=program.seed,
         budget={name: goal.error(name) for name in (*(look[0] for look in LOOKS), CALLS)},
-        notes=(*why, *program.notes(), *notes),
+        notes=(*dict.fromkeys((*why, *program.notes())), *notes),
     )
 
 

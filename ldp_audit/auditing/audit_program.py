@@ -179,13 +179,14 @@ def audit(
         )
         sections["independent"] = together.to_dict()
     drawn = program.looked + found.drawn + 2 * test.trials + calls
+    tested = [finding.witness.counts for finding in findings]
     verdict, why = judged(
         violated=(claimed_epsilon is not None and best.epsilon > claimed_epsilon)
         or any(one.violated for one in divergences),
-        tested=[finding.witness.counts for finding in findings],
+        tested=tested,
         unrepeated=found.unrepeated,
         drift=drift(choice.seen, counts),
-        untested=program.untested and law is None,
+        untested=program.untested(tested) if law is None else None,
     )
     result = AuditResult(
         verdict=verdict,
@@ -201,7 +202,10 @@ def audit(
         seconds=0.0,
         seed=program.seed,
         budget=budget,
-        notes=why + program.notes() + (() if together is None else tuple(together.describe().splitlines())),
+        notes=(
+            *dict.fromkeys(why + program.notes()),
+            *(() if together is None else together.describe().splitlines()),
+        ),
         sections=sections,
         divergences=divergences,
     )

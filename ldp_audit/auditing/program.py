@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.outputs import Outputs, concatenated, listed, read
 from ldp_audit.auditing.scores.score import cut
-from ldp_audit.auditing.structure import LOOK_SIZE, Structure, learned_structure
+from ldp_audit.auditing.structure import LOOK_SIZE, SEED, Structure, learned_structure
 from ldp_audit.numerics import between, whole
 
 CHUNK_VALUES = 2**20
@@ -30,7 +31,9 @@ Sampler = Callable[[Any, int, np.random.Generator], Any]
 
 
 _FEWEST_SEEDS, _LEAST_SEED = 256, 2**24
-"""How many outputs of a call show that a coordinate never recurs, and the least mean of such a coordinate."""
+"""How many outputs show that a coordinate never recurs, and the least mean of one that is named."""
+_MOSTLY = 0.99
+"""The share of numbers that come once among those which hardly ever come twice; and of a certain event."""
 _UNEVEN = 2.0
 """The Kolmogorov-Smirnov distance from even numbers, times the root of their count, that one draw in 1,500 exceeds."""
 
@@ -130,8 +133,7 @@ class Program:
     timeout: seconds that one call may take; None for no limit. A call that is over it is left behind in its thread.
     structure: how outputs are taken apart into vectors; None where they are numbers, labels or vectors themselves.
     inputs: two of them, on which it is learned whether outputs that are no numbers must be taken apart; none: they are
-    not.   looked: outputs that were drawn for that.   untested: whether a coordinate may be the seed of a hash, see
-    `_seed_like`.
+    not.   looked: outputs that were drawn for that.
     """
 
     sampler: Sampler
@@ -148,8 +150,7 @@ class Program:
     _words: list[int] = field(default_factory=list, init=False, repr=False)  # of 32 bits, the seed's
     _first: tuple[_Where, tuple[Any, ...]] | None = field(default=None, init=False, repr=False)
     _asked: bool = field(default=False, init=False, repr=False)
-    _seeds: tuple[str, ...] | None = field(default=None, init=False, repr=False)
-    untested: bool = field(default=False, init=False, repr=False)
+    _seeds: _Seeds | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         whole(self.seed, "seed", 0)
@@ -183,7 +184,7 @@ class Program:
         self.inputs = ()
         self._note_kind(raw, found, where)
         if self._seeds is None and n >= _FEWEST_SEEDS:
-            self._seeds, self.untested = _seed_like(found)
+            self._seeds = _seed_like(found, self.structure)
         shape = found.shape
         if self._shape is not None and shape != self._shape:
             rows = "rows of several lengths, or some of them with a text or None: pad them, or return them as text"
@@ -251,8 +252,19 @@ class Program:
         """What a result must say about how outputs were drawn and read."""
         drawn = isinstance(self.sampler, DeclaredSampler) and not self.sampler.repeatable
         structure = () if self.structure is None else (self.structure.describe(),)
-        hashed = (_hashed(self._seeds),) if self._seeds else ()
+        hashed = (_hashed(self._seeds.named),) if self._seeds is not None and self._seeds.named else ()
         return (*((UNSEEDED,) if drawn else ()), *structure, *hashed)
+
+    def untested(self, tested: Sequence[Counts]) -> str | None:
+        """Why a hash may hide what these counts do not show, if it may: beside a seed, or where all events are certain.
+
+        tested: how often each event was seen in the test.
+        """
+        if self._seeds is None:
+            return None
+        certain = all(min(one.hits / one.trials, one.other_hits / one.other_trials) >= _MOSTLY for one in tested)
+        names = self._seeds.hiding or (self._seeds.even if certain else ())
+        return _hashed(names) if names else None
 
     def learn_dimension(self, x: Any, key: tuple[int, ...]) -> int:
         """How many coordinates an output has, from a call for one output on x; sets `rows` by it."""
@@ -300,27 +312,46 @@ class Program:
         return answer[0]
 
 
-def _seed_like(found: Outputs) -> tuple[tuple[str, ...], bool]:
-    """Coordinates that look as ids and the seeds of hashes do: large whole numbers, none negative or twice.
+class _Seeds(NamedTuple):
+    """Names of coordinates that look as ids and the seeds of hashes do.
 
-    And whether one is spread evenly from 0 on, as seeds are and noisy reports, counters and clocks are not: whatever it
-    hides, half-lines do not show.
+    named: large whole numbers, none negative or twice.   hiding: those of them that are spread evenly from 0 on, as
+    seeds are and noisy reports, counters and clocks are not: whatever they hide, half-lines do not show.
+    even: numbers of any kind beside others, spread evenly and hardly ever twice.
     """
+
+    named: tuple[str, ...]
+    hiding: tuple[str, ...]
+    even: tuple[str, ...]
+
+
+def _seed_like(found: Outputs, structure: Structure | None) -> _Seeds:
+    large = () if structure is None else tuple(one.split(" (")[0] for one in structure.aside if SEED in one)
     if found.numbers is None or found.labels is not None:
-        return (), False
-    rows = found.known_numbers.reshape(len(found), -1)
-    whole_rows = (rows >= 0) & (rows == np.floor(rows)) & (rows <= 2.0**64)
-    large = whole_rows.all(axis=0) & (rows.mean(axis=0) >= _LEAST_SEED)
-    places = [place for place in np.flatnonzero(large) if len(np.unique(rows[:, place])) == len(rows)]
-    even = np.arange(1, len(rows) + 1) / len(rows)
-    spread = [np.abs(np.sort(rows[:, place]) / rows[:, place].max() - even).max() for place in places]
-    names = tuple("y" if found.dimension == 1 else f"y[{place}]" for place in places)
-    return names, any(distance * math.sqrt(len(rows)) < _UNEVEN for distance in spread)
+        return _Seeds(large, large, ())
+    rows, one = found.known_numbers.reshape(len(found), -1)[:_FEWEST_SEEDS], found.dimension == 1
+    names = ["y" if one else f"y[{place}]" for place in range(rows.shape[1])]
+    distinct = np.array([len(np.unique(column)) for column in rows.T])
+    whole_rows = ((rows >= 0) & (rows == np.floor(rows)) & (rows <= 2.0**64)).all(axis=0)
+    seeds = np.flatnonzero(whole_rows & (rows.mean(axis=0) >= _LEAST_SEED) & (distinct == len(rows)))
+    others = [] if one else np.flatnonzero(distinct >= _MOSTLY * len(rows))
+    return _Seeds(
+        (*large, *(names[place] for place in seeds)),
+        (*large, *(names[place] for place in seeds if _even(rows[:, place], 0.0))),
+        tuple(names[place] for place in others if _even(rows[:, place], float(rows[:, place].min()))),
+    )
+
+
+def _even(numbers: np.ndarray, start: float) -> bool:
+    """Whether numbers are spread evenly from the start to the largest one."""
+    places = (np.sort(numbers) - start) / (numbers.max() - start)
+    apart = np.abs(places - np.arange(1, len(places) + 1) / len(places)).max()
+    return bool(apart * math.sqrt(len(places)) < _UNEVEN)
 
 
 def _hashed(names: tuple[str, ...]) -> str:
     return (
-        f"{', '.join(names)}: large whole numbers that did not recur, such as an id, or the seed of a hash. No event "
+        f"{', '.join(names)}: numbers that did not recur, such as an id, or the seed of a hash. No event "
         "that was tried looks at digits, or computes a hash: leave an id out; if the output is (h, seed) with h from "
         "hash(x, seed), return instead of it, for each input v, whether hash(v, seed) is h"
     )

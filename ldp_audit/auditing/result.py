@@ -203,12 +203,12 @@ def judged(
     tested: Sequence[Counts],
     unrepeated: float = 0.0,
     drift: str | None = None,
-    untested: bool = False,
+    untested: str | None = None,
 ) -> tuple[str, tuple[str, ...]]:
     """The verdict on a claim, and a note that says why it is inconclusive, where it is.
 
     tested: how often each event was seen in the test.   unrepeated: as of `ldp_audit.auditing.outputs.unrepeated`.
-    drift: as of `ldp_audit.auditing.test.drift`.   untested: as of `Program`, whose notes say why.
+    drift: as of `ldp_audit.auditing.test.drift`.   untested: as of `Program.untested`.
     A claim that was not refuted is inconclusive where it could not have been: no event was seen on either input, most
     outputs are labels that never come again, or a coordinate may be the seed of a hash, which no event computes; or
     where the event was chosen on outputs unlike those of the test.
@@ -222,8 +222,8 @@ def judged(
         )
     if not any(counts.hits or counts.other_hits for counts in tested):
         return INCONCLUSIVE, ("the event was seen on neither input, so that the test could not have refuted any claim",)
-    if untested:
-        return INCONCLUSIVE, ()
+    if untested is not None:
+        return INCONCLUSIVE, (untested,)
     return (CONSISTENT, ()) if drift is None else (INCONCLUSIVE, (drift,))
 
 

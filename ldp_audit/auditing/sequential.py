@@ -85,7 +85,7 @@ def audit_sequentially(
         tested=[run.counts or run.choice.seen],
         unrepeated=unrepeated(outputs for place in run.places for outputs in past.kept[place]),
         drift=None if run.counts is None else drift(run.choice.seen, run.counts),
-        untested=program.untested,
+        untested=program.untested([run.counts or run.choice.seen]),
     )
     turns = () if run.events == 1 else (f"{run.events} events were bet on in turn; the witness is the last",)
     result = AuditResult(
@@ -102,7 +102,7 @@ def audit_sequentially(
         seconds=0.0,
         seed=program.seed,
         budget=budget,
-        notes=why + program.notes() + turns,
+        notes=(*dict.fromkeys(why + program.notes()), *turns),
         sections={"sequential": run.section(stopped)},
     )
     calls = max(_FEWEST_CALLS, min(_MOST_CALLS, _OUTPUTS // run.largest))

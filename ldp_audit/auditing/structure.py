@@ -59,6 +59,10 @@ Node = dict[str, Any]
 """A part of a structure as JSON: its kind, and what that needs."""
 
 
+SEED = "but for its digits: whole numbers above 2**53 that did not recur"
+"""What is said of a leaf that may be the seed of a hash."""
+
+
 @dataclass(frozen=True)
 class Structure:
     """How an output is taken apart.
@@ -258,6 +262,13 @@ def _of_any_form(values: Sequence[Any], name: str, aside: list[str]) -> Node:
     if _recur(values) or len(values) < _FEWEST:
         others = [value for value in values if not _is_number(value)]
         return {"kind": "leaf", "numbers": len(others) < len(values), "values": _common(others)}
+    return _of_texts(values, name, aside)
+
+
+def _of_texts(values: Sequence[Any], name: str, aside: list[str]) -> Node:
+    """The node of values that never recur, by what their texts decode to."""
+    if sum(map(_is_large, values)) > len(values) / 2:
+        aside.append(f"{name} ({SEED})")
     texts = [value if isinstance(value, str) else _label(value) for value in values]
     for decode in _DECODERS:
         decoded = [_DECODERS[decode](text) for text in texts]
@@ -267,7 +278,8 @@ def _of_any_form(values: Sequence[Any], name: str, aside: list[str]) -> Node:
         spellings = _common(spelled) if len(set(spelled)) > 1 else []
         part = _learned(decoded, f"{name} as {decode}", aside)
         return {"kind": "decoded", "by": decode, "spellings": spellings, "part": part}
-    return left("different in every output")
+    aside.append(f"{name} (different in every output)")
+    return {"kind": "aside"}
 
 
 def _of_mappings(values: Sequence[Mapping[Any, Any]], name: str, aside: list[str]) -> Node:
