@@ -123,7 +123,13 @@ def cells_of(law: Any, x: Any, samples: int) -> CellLaw:
 
 def _finite(law: Any, x: Any, outputs: Sequence[tuple[Any, ...]]) -> CellLaw:
     """A cell an output; each is given with the other names that it has."""
+    from ldp_audit.mechanisms.finite_channel import FiniteChannel
+
     first = [names[0] for names in outputs]
+    if isinstance(law, FiniteChannel) and any(isinstance(y, tuple) for y in first):
+        raise ValueError(
+            f"law must have numbers or texts as labels, got {cut(first[0])}: number them, here and in the sampler"
+        )
     if all(isinstance(y, tuple | list | np.ndarray) for y in first) and len({len(y) for y in first}) == 1:
         vectors = np.array(first, dtype=np.float64)
         masses = masses_of(law, x, list(vectors))

@@ -315,6 +315,7 @@ class Unnormalised:
         (SymbolicChannel("c", Variable("w", -1, 1), [(1, 1)]), [0], {}, r"law must be one that has log_prob\(y, x\)"),
         (Unnormalised(), [0], {}, "law must have probabilities that add up to 1 at input 0, got 0.8"),
         (DuchiVector(1.0, 20), [np.ones(20)], {}, "law must say what its outputs are"),
+        (FiniteChannel([[1, 0]], [(0, 0), (0, 1)]), [0], {}, r"law must have numbers or texts as labels, got \(0, 0\)"),
         (RandomizedResponse(math.inf, 3), [0], {}, "law must leave something to chance"),
         (RandomizedResponse(1.0, 3), [3], {}, "x must be whole numbers in 0..2"),
         (Laplace(1.0), [np.zeros(2)], {}, "inputs must be single numbers"),
