@@ -113,13 +113,18 @@ def test_what_is_ours_is_not_held_against_a_paper(settled_paper: SettledPaper) -
 
 def test_the_readme_counts_the_papers_claims_and_those_that_do_not_hold(settled_paper: SettledPaper) -> None:
     by_paper = {key: [one for one in settled_paper(key) if one.claim.source == "paper"] for key in papers.PAPERS}
-    settled = [one for paper in by_paper.values() for one in paper]
-    refuted = sum(one.verdict is Verdict.REFUTED for one in settled)
-    counts = r"(\d+) claims of (\w+) papers on private federated learning, of which\s+(\d+) do not hold"
+    known = [one for paper in by_paper.values() for one in paper]
+    refuted = sum(one.verdict is Verdict.REFUTED for one in known)
+    settled = sum(one.verdict not in (Verdict.PROSE, Verdict.UNDECIDED) for one in known)
+    counts = (
+        r"Of (\d+) claims of (\w+) papers on local privacy and federated learning, (\d+) are\s+settled, "
+        r"and (\d+) do not hold"
+    )
     found = re.search(counts, (Path(__file__).parents[2] / "README.md").read_text("utf-8"))
     assert found is not None
-    assert (int(found[1]), found[2], int(found[3])) == (
-        len(settled),
+    assert (int(found[1]), found[2], int(found[3]), int(found[4])) == (
+        len(known),
         {4: "four"}[sum(map(bool, by_paper.values()))],
+        settled,
         refuted,
     )
