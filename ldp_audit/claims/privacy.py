@@ -258,7 +258,9 @@ def _require(law: SymbolicChannel | SymbolicWeights, statement: Statement, rule:
     if settled.verdict is Verdict.PROVED:
         return
     if settled.verdict is not Verdict.REFUTED:
-        raise BadClaimError(f"channel {law.name!r}: {rule}; this could not be shown on its domain")
+        raise BadClaimError(
+            f"channel {law.name!r}: {rule}; this could not be shown on its domain: {settled.evidence['reason']}"
+        )
     evidence = settled.evidence
     where = ", ".join(f"{name} = {number}" for name, number in evidence.get("point", {}).items())
     found = evidence["right"] if statement.relation == "<=" else evidence["left"]

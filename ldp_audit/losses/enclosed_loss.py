@@ -1,8 +1,9 @@
-"""A loss known by a lower and an upper bound, and the loss of a public mixture.
+"""A loss known by a lower and an upper bound, the largest of several pairs, and the loss of a public mixture.
 
-`EnclosedLoss` lies between a loss that it dominates and one that dominates it. `LossMixture` is the loss of a mixture
-whose output shows which part was drawn: if the part i is drawn with probability w under P and v under Q, the loss is
-that part's plus the shift ln(w/v).
+`EnclosedLoss` lies between a loss that it dominates and one that dominates it. `LargestOfPairs` is one whose delta is
+known exactly although no single pair attains it at every epsilon. `LossMixture` is the loss of a mixture whose output
+shows which part was drawn: if the part i is drawn with probability w under P and v under Q, the loss is that part's
+plus the shift ln(w/v).
 """
 
 from __future__ import annotations
@@ -60,6 +61,31 @@ class EnclosedLoss(PairLoss):
 
     def _divergence(self, alpha: float) -> Divergence:
         return self.upper.divergence(alpha)[0], False
+
+
+class LargestOfPairs(EnclosedLoss):
+    """The largest delta of several pairs, which occur in both orders, at every epsilon.
+
+    lower: the loss of one of the pairs.   upper: the loss of that delta, its own reverse, which no pair of them has.
+    All reports of a sum may be those of one pair, so the sum of `lower` is a lower bound of theirs.
+    """
+
+    @property
+    def exact(self) -> bool:
+        """See `PairLoss`: for a single report."""
+        return self.upper.exact
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        """See `PairLoss`."""
+        return self.upper.log_delta_bounds(epsilon)
+
+    def supremum_lower_bound(self) -> float:
+        """See `PairLoss`."""
+        return self.upper.supremum_lower_bound()
+
+    def reversed(self) -> EnclosedLoss:
+        """See `PairLoss`: the same."""
+        return self
 
 
 class Part(NamedTuple):

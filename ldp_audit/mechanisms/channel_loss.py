@@ -3,7 +3,8 @@
 A test between two inputs that accepts on a set S of outputs is a point (Q(S), P(S)), and delta(epsilon) is the supremum
 of P(S) - e**epsilon Q(S) over all sets and all pairs, so it is determined by the points' upper hull. The hull's edges
 are the atoms of a dominating pair, with the logarithm of the slope as loss (Zhu, Dong, Wang, AISTATS 2022, Proposition
-8). As pairs occur in both orders, the hull is symmetric, and its half of slopes above 1 determines it.
+8). As pairs occur in both orders, the hull is symmetric, and its half of slopes above 1 determines it. Where no single
+pair of inputs has this hull, sums have a lower bound as well, from the pair whose mean loss is largest.
 
 Floats choose the hull's corners, fractions where floats cannot decide; the corners are exact fractions.
 """
@@ -11,7 +12,7 @@ Floats choose the hull's corners, fractions where floats cannot decide; the corn
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -19,7 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.discrete_loss import symmetric_loss
+from ldp_audit.losses.discrete_loss import atoms_of, symmetric_loss
+from ldp_audit.losses.enclosed_loss import LargestOfPairs
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.numerics import log_ratio
 
@@ -56,14 +58,34 @@ def channel_loss(weights: Sequence[Sequence[int]]) -> PairLoss:
         corners = _hull([*corners, *_tests(table, i, alike[i], corners)])
     exact = _exactly(corners, rows)
     exact += [test for i, j in np.argwhere(alike).tolist() for test in _exact_tests(rows, i, j)]
-    corners = _hull([*exact, *(test._replace(second=1 - test.first, first=1 - test.second) for test in exact)])
-    losses, logs = [], []
-    infinite, at = Fraction(0), (Fraction(0), Fraction(0))
-    for test in corners:
-        q, p = test.second - at[0], test.first - at[1]
-        if p <= q:  # the reversed pairs' corners follow
+    corners = _steep([*exact, *(test._replace(second=1 - test.first, first=1 - test.second) for test in exact)])
+    largest = _loss_of(corners)
+    if not corners:
+        return largest
+    i, j = _farthest(table)
+    if all(_steep(_exact_tests(rows, *pair)) == corners for pair in ((i, j), (j, i))):
+        return largest
+    return LargestOfPairs(_pair_loss(rows[i], rows[j]), largest)
+
+
+def _steep(tests: Iterable[_Test]) -> list[tuple[Fraction, Fraction]]:
+    """Q(S) and P(S) at the corners of the tests' hull that end an edge of slope above 1."""
+    found, at = [], (Fraction(0), Fraction(0))
+    for test in _hull(list(tests)):
+        if test.first - at[1] <= test.second - at[0]:  # the reversed pairs' corners follow
             break
         at = (test.second, test.first)
+        found.append(at)
+    return found
+
+
+def _loss_of(corners: list[tuple[Fraction, Fraction]]) -> PairLoss:
+    """The loss, its own reverse, whose positive values are the edges between these corners."""
+    losses, logs = [], []
+    infinite, at = Fraction(0), (Fraction(0), Fraction(0))
+    for corner in corners:
+        q, p = corner[0] - at[0], corner[1] - at[1]
+        at = corner
         if q == 0:
             infinite = p
             continue
@@ -71,6 +93,33 @@ def channel_loss(weights: Sequence[Sequence[int]]) -> PairLoss:
         losses.append(max(log_ratio(ratio.numerator, ratio.denominator), math.ulp(0.0)))
         logs.append(log_ratio(p.numerator, p.denominator))
     return symmetric_loss(losses, logs, infinite=infinite, rest=1 - at[0] - at[1])
+
+
+def _farthest(table: NDArray[np.float64]) -> tuple[int, int]:
+    """The ordered pair of rows with the largest chance of an infinite loss, then with the largest mean loss.
+
+    A pair that has the largest delta at every epsilon is among those of both orders; sums of many reports are worst
+    for it.
+    """
+    never = table == 0
+    logs = np.log(np.where(never, 1.0, table))
+    best, found = (-1.0, -1.0), (0, 0)
+    for i, own in enumerate(table):
+        infinite, means = never @ own, (logs[i] - logs) @ own
+        other = int(np.lexsort((means, infinite))[-1])
+        if (value := (float(infinite[other]), float(means[other]))) > best:
+            best, found = value, (i, other)
+    return found
+
+
+def _pair_loss(first: tuple[Fraction, ...], second: tuple[Fraction, ...]) -> PairLoss:
+    """The loss of this one ordered pair of rows."""
+    shared = [(p, p / q) for p, q in zip(first, second, strict=True) if p and q]
+    losses = [log_ratio(ratio.numerator, ratio.denominator) for _, ratio in shared]
+    logs = [log_ratio(p.numerator, p.denominator) for p, _ in shared]
+    rest = [1 - sum(one) for one in ([p for p, _ in shared], [p / ratio for p, ratio in shared])]
+    ends = [log_ratio(one.numerator, one.denominator) if one else -math.inf for one in rest]
+    return atoms_of(np.array(losses), np.array(logs), *ends)
 
 
 def _tests(table: NDArray[np.float64], row: int, left_out: NDArray[np.bool_], corners: list[_Test]) -> Iterator[_Test]:

@@ -141,6 +141,19 @@ def test_whole_numbers_are_counterexamples_only_if_whole() -> None:
     assert refuted.evidence["point"] == {"k": "8"}, "the smallest size at which it fails"
 
 
+def test_divisors_that_cancel_at_each_value_of_a_whole_number_are_shown_not_to_vanish() -> None:
+    """k-ary randomised response as people write it: T/(T + 2) drops out of the sum at every input."""
+    k, p = Variable("k", 0, 2, integer=True), T / (T + 2)
+    found = settle(equal(sum(p * Ind(k, i) + (1 - p) / 2 * (1 - Ind(k, i)) for i in range(3)), 1))
+    assert (found.verdict, found.engine) == (Verdict.PROVED, "enumeration")
+    q = 1 / (opened - Rational(1, 3) - Rational(1, 10**9))
+    undefined = settle(equal(sum(q * Ind(k, i) for i in range(3)) - q, 0))
+    assert undefined.verdict is not Verdict.PROVED, "it is not defined where q is not"
+    m = Variable("m", 0, 2, integer=True)
+    twice = settle(equal(sum((p + k) * Ind(k, i) * Ind(m, i) for i in range(3)), (p + k) * Ind(k, m)))
+    assert twice.verdict is Verdict.PROVED
+
+
 def test_an_escape_keeps_whole_numbers_whole() -> None:
     n = Variable("n", 0, oo, integer=True)
     assert settle(order(n, K * n**2, constant=K)).verdict is not Verdict.REFUTED  # true of wholes, with K = 1

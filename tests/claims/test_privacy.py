@@ -66,6 +66,10 @@ def test_outputs_that_depend_on_the_input_are_compared_by_value() -> None:
         ({1: 2, 0: 3}, "must add up to 1"),
         ({1: 2 * x, 0: 1 - 2 * x}, "must be >= 0, got -1 at x = 1"),
         ({x: Rational(1, 2), -x: Rational(1, 2)}, "outputs x and -x must differ, got 0 at x = 0"),
+        (
+            {1: T ** -abs(x - 1), 0: 1 - T ** -abs(x - 1)},
+            r"could not be shown .*: Abs\(x - 1\) is no",
+        ),
     ],
 )
 def test_what_is_no_channel_is_refused(atoms: object, message: str) -> None:

@@ -18,6 +18,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ldp_audit.accounting import compose
 from ldp_audit.mechanisms import FiniteChannel, RandomizedResponse
 from ldp_audit.mechanisms.randomness import WORDS
 from tests.together import together
@@ -40,6 +41,51 @@ def test_epsilon_and_delta_by_brute_force(rows: list[list[int]], level: float) -
     assert max(gaps) == pytest.approx(c.exact_epsilon(), rel=1e-12, abs=1e-15)
     brute = max(sum(max(p - math.exp(level) * q, 0) for p, q in zip(a, b, strict=True)) for a in table for b in table)
     assert c.delta(level) == pytest.approx(brute, rel=1e-12, abs=1e-15)
+
+
+@settings(max_examples=60)
+@given(weights, st.floats(0, 3))
+def test_the_bounds_of_a_sum_hold_for_one_pair_of_inputs_and_for_pairs_chosen_report_by_report(
+    rows: list[list[int]], level: float
+) -> None:
+    """Of two reports, by brute force: both of one ordered pair of rows; and the second's pair chosen after the first's.
+
+    The two bounds are one where a single pair, in both orders, is the worst at every epsilon.
+    """
+    table, t = probabilities(rows), Fraction(math.exp(level))
+
+    def lost(a: list[Fraction], b: list[Fraction], p: Fraction, q: Fraction) -> Fraction:
+        return sum((max(p * one - t * q * two, Fraction()) for one, two in zip(a, b, strict=True)), Fraction())
+
+    pairs = list(product(table, table))
+    fixed = max(sum(lost(a, b, p, q) for p, q in zip(a, b, strict=True)) for a, b in pairs)
+    chosen = max(sum(max(lost(*pair, p, q) for pair in pairs) for p, q in zip(a, b, strict=True)) for a, b in pairs)
+    loss = compose([(channel(rows), 2)])
+    low, high = loss.delta_bounds(level)
+    assert low <= float(fixed) * (1 + 1e-12) + 1e-15
+    assert high >= float(chosen) * (1 - 1e-12) - 1e-15
+    if loss.exact:
+        assert low == pytest.approx(float(fixed), rel=1e-12, abs=1e-15)
+
+
+@together("rows", [[[8, 1, 1], [1, 8, 1], [1, 1, 8]], [[9, 1], [1, 9]], [[6, 4], [6, 4]], [[5, 0, 5], [0, 5, 5]]])
+def test_a_sum_is_exact_where_one_pair_of_inputs_is_the_worst_throughout(rows: list[list[int]]) -> None:
+    assert compose([(channel(rows), 8)]).exact
+
+
+def test_a_sum_is_an_interval_where_the_two_orders_of_the_worst_pair_differ() -> None:
+    """9/10 against 1/2: eight reports of the worse order, added up as fractions."""
+    loss, p, q = compose([(channel([[9, 1], [5, 5]]), 8)]), Fraction(9, 10), Fraction(1, 2)
+    low, high = loss.epsilon_bounds(delta=0.05)
+    masses = [
+        (math.comb(8, k) * one**k * (1 - one) ** (8 - k), math.comb(8, k) * two**k * (1 - two) ** (8 - k))
+        for one, two in ((p, q), (q, p))
+        for k in range(9)
+    ]
+    worse = [max(sum(max(a - Fraction(math.exp(e)) * b, 0) for a, b in masses[9 * way :][:9]) for way in (0, 1))
+             for e in (low * (1 - 1e-9), low * (1 + 1e-9))]  # fmt: skip
+    assert worse[0] > 0.05 > worse[1]
+    assert 9.2 < high < 9.3
 
 
 @given(weights, st.integers(1, 45))

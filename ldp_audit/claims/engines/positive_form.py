@@ -88,7 +88,8 @@ class Slacks:
         return self._ring.convert(expression, self._environment, self.divisors)
 
     def gap(self, statement: Statement) -> Ratio:
-        """right - left, in slacks; collects the divisors of both sides."""
+        """right - left, in slacks; collects the divisors of both sides, and those that cancelled."""
+        self.divisors.extend(map(self.write, statement.divisors))
         return self.write(statement.right) - self.write(statement.left)
 
     def form(self, ratio: Ratio, bounded: Sequence[str] | None = None) -> Form | None:

@@ -16,6 +16,7 @@ from typing import Any
 from sympy import Add, Expr, Integer, Mul, cancel, expand, factor_list, fraction, oo, simplify, together
 
 from ldp_audit.claims.engines.certificate import nonzero_divisors
+from ldp_audit.claims.engines.evaluate import NotRationalError
 from ldp_audit.claims.engines.rational import NotRationalFunctionError
 from ldp_audit.claims.engines.simplest import counterexample
 from ldp_audit.claims.language.statement import Statement, is_linked, written
@@ -43,7 +44,7 @@ def prove(statement: Statement, direct: Prover, depth: int = _DEPTH) -> dict[str
                 if found is not None:
                     return found
         return _on_both_sides(statement, direct, depth)
-    except (NotRationalFunctionError, ZeroDivisionError):
+    except (NotRationalFunctionError, NotRationalError, ZeroDivisionError):  # as the derivative of Abs, which is a sign
         return None
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
-from sympy import Abs, Add, Expr, Function, I, Rational, nan, oo, sympify, zoo
+from sympy import Abs, Add, Expr, Function, I, Pow, Rational, nan, oo, sympify, zoo
 from sympy.printing.str import StrPrinter
 
 from ldp_audit.claims.language.exponentials import unified
@@ -32,6 +32,7 @@ class Statement:
     constant: the variable of an O-statement; positive.
     label: this part in words.
     bounding: variables that are in neither side any more, but bound those that are; the rewriting finds them.
+    divisors: what the sides were divided by until it cancelled, as they are defined where that is not 0; `at` finds it.
 
     Exponentials of one exponent (EPSILON, T, ROOT_T, exp(c EPSILON), a variable with `exp_of`) become powers of one
     variable in both sides and in the domains (`exponentials.py`).
@@ -45,6 +46,7 @@ class Statement:
     quantifier: Quantifier = "for all"
     constant: Variable | None = None
     bounding: tuple[Variable, ...] = field(default=(), kw_only=True)
+    divisors: tuple[Expr, ...] = field(default=(), kw_only=True)
     wrote: tuple[Expr, Expr] | None = field(default=None, init=False, compare=False)
     """Both sides as given, if exponentials or logarithms were rewritten; else None."""
 
@@ -75,7 +77,7 @@ class Statement:
 
     @cached_property
     def _variables(self) -> list[Variable]:
-        found = variables_of([self.left, self.right, *self.bounding])
+        found = variables_of([self.left, self.right, *self.bounding, *self.divisors])
         found = in_order(found, lambda variable: is_linked(variable, found))
         if self.constant is not None:
             found = [self.constant, *(v for v in found if v != self.constant)]
@@ -100,7 +102,12 @@ class Statement:
                     swap[variable] = moved
         left, right = substituted(self.left, swap), substituted(self.right, swap)
         bounding = tuple(v for v in (swap.get(v, v) for v in self.bounding) if isinstance(v, Variable))
-        return replace(self, left=left, right=right, bounding=bounding)
+        before = {
+            substituted(one, swap): None for one in (*self.divisors, *_divisors(self.left), *_divisors(self.right))
+        }
+        still = {*_divisors(left), *_divisors(right)}
+        lost = tuple(one for one in before if one not in still and one.free_symbols)
+        return replace(self, left=left, right=right, bounding=bounding, divisors=lost)
 
     def on_wider_domain(self) -> Statement:
         """The statement about its sides' variables alone; if it holds for all their values, so does this one."""
@@ -132,6 +139,11 @@ def describe_variable(variable: Variable, among: list[Variable]) -> dict[str, An
     if variable.argument is not None and is_linked(variable, among):
         record["log_of" if variable.exp_of is None else "exp_of"] = written(variable.argument)
     return record
+
+
+def _divisors(*sides: Expr) -> list[Expr]:
+    """What the expressions divide by, in the order of its text."""
+    return sorted({one.base for side in sides for one in side.atoms(Pow) if one.exp.is_negative}, key=str)
 
 
 class _Arithmetic(StrPrinter):
