@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import math
 import sys
 import threading
@@ -86,6 +87,19 @@ class NamedSampler(DeclaredSampler):
     @abstractmethod
     def prepare(self) -> None:
         """Load it now, so that loading is no part of a call that is timed."""
+
+
+def _require_sampler(sampler: Any) -> None:
+    """Raises ValueError for what cannot be called with x, n and rng, as far as its parameters say."""
+    try:
+        inspect.signature(sampler).bind(None, 1, None)
+    except TypeError:  # no such parameters, or nothing to call
+        raise ValueError(
+            f"sampler must be a function (x, n, rng) of n outputs on the input x, got {sampler!r:.200}; "
+            "as_sampler(...) makes one of a function of one value, and of other libraries' objects and mechanisms"
+        ) from None
+    except ValueError:  # a built-in that does not tell its parameters
+        return
 
 
 def name_of(sampler: Sampler) -> str:
@@ -292,6 +306,8 @@ class Program:
         return again == found and rng.bit_generator.state != untouched
 
     def _called(self, x: Any, n: int, rng: np.random.Generator, where: _Where) -> Any:
+        if not self._asked:
+            _require_sampler(self.sampler)
         raw = self._answer(x, n, rng, where)
         if not self._asked and n <= _MOST_REPEATED:
             self._first = (where, _fingerprint(raw, rng))

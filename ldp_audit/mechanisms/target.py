@@ -8,6 +8,7 @@ package.module:name                     imported
 from __future__ import annotations
 
 import ast
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -73,6 +74,13 @@ def _imported(target: str, *, classes: bool) -> Any:
     found = named_object(target, f"target {_cut(target)}")
     if isinstance(found, type) and not classes:
         raise ValueError(f"target {_cut(target)} is a class; name one mechanism of it, with its parameters")
+    symbolic = sys.modules.get("ldp_audit.mechanisms.channel")  # SymPy is not loaded for programs without it
+    if symbolic and isinstance(found, symbolic.SymbolicChannel):
+        name = target.rpartition(":")[2]
+        raise ValueError(
+            f"target {_cut(target)} is a channel of symbols; name one with numbers put in, such as "
+            f"{name}_at_one = {name}.bind(epsilon=1)"
+        )
     return found
 
 

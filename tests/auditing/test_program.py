@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sympy import Rational
 
 from ldp_audit import audit
 from ldp_audit.auditing.assertions import NoPowerError, assert_private
 from ldp_audit.auditing.program import CHUNK_VALUES, Program, ProgramError
+from ldp_audit.mechanisms import SymbolicChannel
 from tests.together import together
+
+half = Rational(1, 2)
 
 
 def test_a_call_is_determined_by_seed_and_key() -> None:
@@ -31,6 +35,12 @@ def test_its_generator_is_numpys_for_the_seed_and_the_spawn_key(seed: int) -> No
     usual = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3, 1)))
     expected = [*usual.random(2), usual.spawn(1)[0].random()]
     assert program.outputs(0, 3, (3, 1)).known_numbers.tolist() == expected
+
+
+@together("target", [lambda x: x, lambda x, rng: x, 3, SymbolicChannel("fair", (), {0: half, 1: half})])
+def test_what_is_no_sampler_is_refused_with_what_makes_one(target: Any) -> None:
+    with pytest.raises(ValueError, match=r"sampler must be a function \(x, n, rng\) .*; as_sampler\(\.\.\.\) makes"):
+        audit(target, (0, 1), 1.0)
 
 
 def test_many_outputs_are_drawn_in_calls_of_bounded_size() -> None:

@@ -52,6 +52,10 @@ def test_an_object_of_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("no_such_module:m", "cannot be loaded: ModuleNotFoundError"),
         ("math:nothing", "cannot be loaded: AttributeError"),
         ("plain", "is none of: a shipped mechanism"),
+        (
+            "ldp_audit.mechanisms.two_point:TWO_POINT",
+            "as TWO_POINT_at_one = TWO_POINT.bind(",
+        ),
     ],
 )
 def test_what_is_no_target_is_one_clear_error(text: str, message: str) -> None:
