@@ -152,11 +152,11 @@ class TiltedDistribution:
 
     def log_mean_power(self, slope: float, origin: float) -> float:
         """ln of an upper bound on the tilted mean of e**(slope (index - origin))."""
-        # plain sums instead of products of vectors, whose threads are slow to start
-        powers = slope * (self.indices - origin)
-        top = float(powers.max())
-        if top < _LARGEST_POWER:
-            raised = np.exp(powers)
+        powers = self.indices - origin
+        powers *= slope
+        if float(max(powers[0], powers[-1])) < _LARGEST_POWER:  # the indices ascend
+            raised = np.exp(powers, out=powers)
+            # plain sums instead of products of vectors, whose threads are slow to start
             return math.log(float((raised * self.masses).sum()) + self.norm_error * math.sqrt(float((raised**2).sum())))
         with np.errstate(divide="ignore"):
             logs = np.log(self.masses + self.norm_error) + powers

@@ -510,9 +510,7 @@ def _product_of_transforms(summands: Counted, size: int) -> tuple[NDArray[np.com
     """
     summands = sorted(summands, key=lambda one: one[1], reverse=True)
     unit = _TRANSFORM * _EPS * math.log2(size + 2)
-    most = [
-        unit + math.sqrt(summand.masses.size) * summand.norm_error for summand, _ in summands
-    ]  # the largest errors of transforms
+    most = [unit + math.sqrt(one.masses.size) * one.norm_error for one, _ in summands]  # the transforms' largest errors
     grown = math.exp(
         min(_LARGEST_GROWTH, math.fsum(2 * count * one for (_, count), one in zip(summands, most, strict=True)))
     )
@@ -571,9 +569,12 @@ def _transforms(summands: Counted, size: int) -> Iterator[tuple[NDArray[np.compl
     Large masses are transformed one by one, as their error would be shared by all, unless it is negligible.
     """
     unit, batch = _EPS * _TRANSFORM * math.log2(size + 2), max(1, _AT_ONCE // size)
+    rows = min(batch, len(summands))  # of two arrays for all batches, as new ones are slow to get
+    space, waves = np.empty((rows, size)), np.empty((rows, size // 2 + 1), dtype=np.complex128)
     for start in range(0, len(summands), batch):
-        some = summands[start : start + batch]
-        folded, larges, errors = np.zeros((len(some), size)), [], []
+        some, larges, errors = summands[start : start + batch], [], []
+        folded = space[: len(some)]
+        folded.fill(0.0)
         for row, (summand, times) in zip(folded, some, strict=True):
             places, masses = summand.indices - summand.indices[0], summand.masses.copy()
             counts = times * unit * summand.norm() >= _NO_ERROR
@@ -585,7 +586,7 @@ def _transforms(summands: Counted, size: int) -> Iterator[tuple[NDArray[np.compl
                 row[places] = masses
             else:
                 row[:] = np.bincount(places % size, masses, size)
-        for found, large, error in zip(np.fft.rfft(folded), larges, errors, strict=True):
+        for found, large, error in zip(np.fft.rfft(folded, out=waves[: len(some)]), larges, errors, strict=True):
             for place, mass in large:
                 found += mass * (_waves(place, found.size, size) if place else 1.0)
             yield found, error

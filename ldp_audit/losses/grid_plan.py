@@ -299,7 +299,8 @@ class Saddle:
     def at(self, theta: float) -> Cumulants:
         """The cumulants of the sum, tilted by theta."""
         weights, logs, means = self._tilted(theta)
-        spread = np.einsum("ij,ij->i", weights, (self.losses - means[:, None]) ** 2)
+        away = np.subtract(self.losses, means[:, None], out=self._space[1])
+        spread = np.einsum("ij,ij->i", weights, np.square(away, out=away))
         return Cumulants(*(float((self.times * one).sum()) for one in (logs, means, spread)))
 
     def levels(self, theta: float) -> list[float]:
@@ -308,13 +309,19 @@ class Saddle:
 
     def _tilted(self, theta: float) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """The tilted probabilities, shape (losses, cells), and K and the mean of each loss."""
-        weights = self.logs + theta * self.losses
+        weights = np.multiply(self.losses, theta, out=self._space[0])
+        weights += self.logs
         top = weights.max(axis=1, keepdims=True)
         weights -= top
         np.exp(weights, out=weights)
         total = weights.sum(axis=1)
         weights /= total[:, None]
         return weights, np.log(total) + top[:, 0], np.einsum("ij,ij->i", weights, self.losses)
+
+    @cached_property
+    def _space(self) -> NDArray[np.float64]:
+        """Two arrays for all tilts: asking the system for large ones takes a fifth of the time."""
+        return np.empty((2, *self.losses.shape))
 
     @cached_property
     def slope(self) -> float:
