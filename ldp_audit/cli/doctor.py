@@ -36,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
             say(f"  to install: {group['install']}")
     say(f"\ndevices            {', '.join(found['devices']) or 'none: torch is not installed'}")
     plugin = "registered" if found["pytest_plugin"] else "not registered: install this package where your tests run"
+    plugin += "" if _version("pytest") else "; pytest is not installed"
     say(f"pytest plugin      {plugin}")
     for problem in found["problems"]:
         say(f"\nproblem: {problem}")
