@@ -73,6 +73,14 @@ def test_a_sum_is_exact_where_one_pair_of_inputs_is_the_worst_throughout(rows: l
     assert compose([(channel(rows), 8)]).exact
 
 
+def test_rows_that_were_computed_as_floats_are_still_alike() -> None:
+    """Unary encoding of five values, whose rows differ in their last digits."""
+    up, rise = 1 / (1 + math.e), np.eye(5)
+    words, sent = list(product([0, 1], repeat=5)), rise / 2 + (1 - rise) * up
+    chances = [[np.where(word, one, 1 - one).prod() for word in words] for one in sent]
+    assert compose([(FiniteChannel(chances), 8)]).exact
+
+
 def test_a_sum_is_an_interval_where_the_two_orders_of_the_worst_pair_differ() -> None:
     """9/10 against 1/2: eight reports of the worse order, added up as fractions."""
     loss, p, q = compose([(channel([[9, 1], [5, 5]]), 8)]), Fraction(9, 10), Fraction(1, 2)
