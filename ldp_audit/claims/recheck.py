@@ -165,6 +165,8 @@ def everywhere(left, relation, right, variables, evidence, given):
             put = partial(re.sub, rf"\b{own}\b", f"({number})")
             rest = {n: {k: put(x) if isinstance(x, str) else x for k, x in v.items()} for n, v in variables.items()}
             del rest[own]
+            for n in rest:
+                rest[n]["moved"] = variables[n].get("moved") or rest[n].get("exp_of") != variables[n].get("exp_of")
             everywhere(put(left), relation, put(right), rest, proof, {n: put(text) for n, text in given.items()})
         return None
     if evidence["kind"] == "steps":
@@ -189,12 +191,12 @@ def everywhere(left, relation, right, variables, evidence, given):
         return require(shown and not given, "the box does not tell the two sides apart")
     env, opens, positive, taylor = {}, {}, [], evidence.get("taylor", 0)
     given = {**{n: v["lower"] for n, v in variables.items() if v["lower"] and v["lower"] == v["upper"]}, **given}
-    needed = reached([left, right, *given.values()], variables)
+    needed, powers = reached([left, right, *given.values()], variables), collapsed(variables, given)
     texts = [left, right, *given.values(), *(text for n in needed for end in ends(variables[n]) for text in end[::2])]
     for name, v in variables.items():
         itself = {((name, 1),): 1}, {(): 1}
-        env[name] = evaluate(given[name], env, RATIOS) if name in given else itself
-        if link(v) and name not in needed:
+        env[name] = evaluate(given[name], env, RATIOS) if name in given else powers.get(name, itself)
+        if name in powers or (link(v) and name not in needed):
             continue  # it has no slacks: nothing shows that its exponential or logarithm is defined
         slacks = {"lo_": v["lower"], "hi_": v["upper"]} if name not in given else {}
         if "log_of" in v:
@@ -218,7 +220,7 @@ def everywhere(left, relation, right, variables, evidence, given):
     signs = [sign(parsed(text), opens) for text in claimed]
     require({*signs[1:]} <= {2}, "the form of a divisor does not show that it never vanishes")
     forms = [evaluate(text, env, RATIOS) for text in claimed]
-    values = [evaluate(text, env, RATIOS, forms[1:]) for text in texts]
+    values = [evaluate(text, env, RATIOS, [*forms[1:], *powers.values()]) for text in texts]
     require(all(any(same(u, form) for form in forms[1:]) for u in positive), "a logarithm of what may not be positive")
     gap, back = (difference(b, a, RATIOS) for a, b in (values[:2], values[1::-1]))
     if evidence["kind"] == "rise":  # at its beginning too, even if that is excluded, a divisor must not vanish
@@ -229,6 +231,27 @@ def everywhere(left, relation, right, variables, evidence, given):
     shown = {"==": not gap[0], "<=": signs[0] >= 1}.get(relation, signs[0] == 2)
     return require(shown, "the form of the gap does not show the relation")
 
+def collapsed(variables, given):
+    """Exponentials that are 1, or powers of others, as a number was put into their exponents."""
+    found, exponents = {}, {}
+    linked = [n for n, v in variables.items() if "exp_of" in v and n not in given]
+    bare, moved = {n: ({((n, 1),): 1}, {(): 1}) for n in variables}, [n for n in linked if variables[n].get("moved")]
+    for name in [n for n in linked if moved and n not in moved] + moved:
+        try:
+            own = evaluate(variables[name]["exp_of"], bare, RATIOS, [])
+        except RefusedError:  # a function, or a divisor, of what is no number yet
+            continue
+        twin = next(((n, k) for n, u in exponents.items() if (k := multiple(own, u))), None)
+        if name in moved and (twin or not own[0]):
+            found[name] = power(bare[twin[0]], Fraction(twin[1]), RATIOS) if twin else RATIOS[int](1)
+        else:
+            exponents[name] = own
+    return found
+def multiple(u, v):
+    """The whole number k with u = k v; 0 if there is none."""
+    top, bottom = times(u[0], v[1]), times(v[0], u[1])
+    k = Fraction(next(iter(top.values()), 0), bottom.get(next(iter(top), ()), 1))
+    return int(k) if k.denominator == 1 and top == {m: k * c for m, c in bottom.items()} else 0
 def reached(texts, variables):
     """The variables of the texts, and those of their domains."""
     found, waiting = set(), [name for text in texts for name in names(text)]

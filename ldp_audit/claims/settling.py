@@ -225,7 +225,8 @@ def _for_all(statement: Statement) -> Outcome:
 def _by_value(statement: Statement, most: int) -> dict[str, Any] | None:
     """Evidence for one of many values of a whole-number variable, from the first engine that finds some."""
     if not statement.variables() and statement.relation != "==":
-        return {"kind": "box"} if _numbers(statement)[0] is Verdict.PROVED else None
+        shown = _numbers(statement)[0] is Verdict.PROVED
+        return (certificate.prove_whole(statement) or {"kind": "box"}) if shown else None
     proof = certificate.prove_equality(statement) if statement.relation == "==" else certificate.prove_whole(statement)
     return proof or enumeration.prove(statement, _by_value, most) or interval.prove(statement, 4 * most)
 

@@ -95,6 +95,14 @@ FORGED = {
     "an undeclared variable": record(
         [x], "z", "<=", "1", {"kind": "counterexample", "point": {"x": "0", "z": "9"}, "left": "9", "right": "1"}
     ),
+    **{
+        f"{exponent} for e, at numbers": record(
+            [whole, var("e", "0", lo=True), var("a", exp_of=exponent, moved=True), var("b", exp_of="e")],
+            "a", "==", "b",
+            {**cases({k: {"kind": "identity", "divisors": []} for k in "123"}), "inside": {"n": "1", "e": "1"}},
+        )
+        for exponent in ("e*n", "e*n/2", "-e*n", "Abs(e)*n", "n*e*(n - 2)/(n - 2)")
+    },
     "an irrational exponent": record([], "2**(1+10**20*(log(6)-log(2)-log(3)))", "<", "2", value("1", "2")),
     "an indicator as an exponent": record([], "2**Ind(sqrt(2)*sqrt(2), 2)", "<", "2", value("1", "2")),
     "a root of zero upside down": record([], "0**(-1/2)", "==", "0", value("0", "0")),
@@ -236,5 +244,8 @@ def test_an_honest_record_of_the_same_make_is_accepted() -> None:
     rounding = record([], "Fl(2**24 + 1, 24)", "==", "2**24", value("16777216", "16777216"))
     assert recheck.part(rounding) == "PROVED"
     assert recheck.part(record([x], "Fl(x, 24)", "<", "2", {"kind": "box", "inside": at_one})) == "PROVED"
+    linked = [whole, var("e", "0", lo=True), var("a", exp_of="e*n"), var("b", "1", lo=True, exp_of="e")]
+    grown = cases({"1": cert("lo_b*(lo_b + 1)*(lo_b + 2)"), "2": cert("lo_b*(lo_b + 1)**2"), "3": cert("0")})
+    assert recheck.part(record(linked, "a", "<=", "b**3", {**grown, "inside": {"n": "1", "e": "1"}})) == "PROVED"
     powers = cases({"1": cert("6"), "2": cert("4"), "3": cert("0")})
     assert recheck.part(record([whole], "2**n", "<=", "8", powers)) == "PROVED"

@@ -77,6 +77,19 @@ def test_what_is_no_channel_is_refused(atoms: object, message: str) -> None:
         is_private(SymbolicChannel("bad", x, atoms), T)
 
 
+def test_distances_of_whole_numbers_may_be_exponents() -> None:
+    """The truncated geometric mechanism, and the exponential mechanism whose normalisation depends on the input."""
+    a, z = 1 / T, Variable("z", 0, 2, integer=True)
+    middle = (1 - a) / (1 + a) * a ** abs(z - 1)
+    ends = SymbolicChannel("ends", z, {0: a**z / (1 + a), 1: middle, 2: a ** (2 - z) / (1 + a)})
+    assert verdict(ends, T**2) is Verdict.PROVED
+    assert verdict(ends, ROOT_T**3) is Verdict.REFUTED
+    weights = {y: ROOT_T ** -abs(z - y) for y in range(3)}
+    chosen = SymbolicChannel("chosen", z, {y: weight / sum(weights.values()) for y, weight in weights.items()})
+    assert verdict(chosen, T) is Verdict.PROVED
+    assert verdict(chosen, ROOT_T) is Verdict.REFUTED
+
+
 def test_a_channel_without_inputs_keeps_nothing_private() -> None:
     with pytest.raises(BadClaimError, match="has no inputs"):
         is_private(TWO_POINT.at({TWO_POINT.inputs[0]: CENTER}), T)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
-from sympy import Abs, Add, Expr, Function, I, Pow, Rational, nan, oo, sympify, zoo
+from sympy import Abs, Add, Expr, Function, I, Integer, Pow, Rational, cancel, nan, oo, sympify, zoo
 from sympy.printing.str import StrPrinter
 
 from ldp_audit.claims.language.exponentials import unified
@@ -95,18 +95,19 @@ class Statement:
     def at(self, values: Mapping[Variable, Any]) -> Statement:
         """The statement with some variables replaced, in its sides and in the domains of the others."""
         swap: dict[Any, Any] = {variable: sympify(value) for variable, value in values.items()}
+        numbers, kept = all(value.is_Rational for value in swap.values()), list[Variable]()
+        if numbers:
+            kept += [v for v in self.variables() if v.exp_of is not None and substitute_domain(v, swap) == v]
         for variable in self.variables():
             if variable not in swap:
                 moved = substitute_domain(variable, swap)
                 if moved != variable:
-                    swap[variable] = moved
+                    swap[variable] = _as_power(moved, kept) if numbers else moved
         left, right = substituted(self.left, swap), substituted(self.right, swap)
         bounding = tuple(v for v in (swap.get(v, v) for v in self.bounding) if isinstance(v, Variable))
-        before = {
-            substituted(one, swap): None for one in (*self.divisors, *_divisors(self.left), *_divisors(self.right))
-        }
-        still = {*_divisors(left), *_divisors(right)}
-        lost = tuple(one for one in before if one not in still and one.free_symbols)
+        before = (substituted(one, swap) for one in (*self.divisors, *_divisors(self.left, self.right)))
+        still = _divisors(left, right)
+        lost = tuple(dict.fromkeys(one for one in before if one not in still and one.free_symbols))
         return replace(self, left=left, right=right, bounding=bounding, divisors=lost)
 
     def on_wider_domain(self) -> Statement:
@@ -139,6 +140,22 @@ def describe_variable(variable: Variable, among: list[Variable]) -> dict[str, An
     if variable.argument is not None and is_linked(variable, among):
         record["log_of" if variable.exp_of is None else "exp_of"] = written(variable.argument)
     return record
+
+
+def _as_power(moved: Variable, others: list[Variable]) -> Expr:
+    """An exponential as 1 or a power of another, if a number in its exponent has made it so; else it joins the others.
+
+    As variables that are linked to one exponent they would be compared by bounds alone.
+    """
+    if moved.exp_of is None:
+        return moved
+    if moved.exp_of == 0:
+        return Integer(1)
+    for other in others:
+        if (times := cancel(moved.exp_of / other.exp_of)).is_Integer:
+            return other**times
+    others.append(moved)
+    return moved
 
 
 def _divisors(*sides: Expr) -> list[Expr]:
