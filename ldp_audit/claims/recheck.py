@@ -133,6 +133,7 @@ def declared(s):
         flags = all(type(v.get(flag, False)) is bool for flag in ("lower_open", "upper_open", "integer"))
         take(len(variables))
         known = all(names(text) <= variables.keys() for text in texts) and not (v.get("integer") and linked)
+        known = known and not {"exp_of", "log_of"} <= v.keys()
         require(plain and flags and known, f"the variable {own!r} is not well declared")
         variables[own] = v
     return variables
