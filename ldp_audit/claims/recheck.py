@@ -92,7 +92,7 @@ def evaluate(text, env, algebra, nonzero=None):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Pow):
             return apart(node.left) and (isinstance(node.op, ast.Pow) or apart(node.right))
         value = walk(node)
-        known = [RATIOS[int](node.value)] if isinstance(node, ast.Constant) and node.value else nonzero
+        known = [value] if value[0] and all(part.keys() == {()} for part in value) else nonzero  # a number but 0
         alike = any(same(form, value) or same(form, difference(algebra[int](0), value, algebra)) for form in known)
         return alike or require(alike, f"{ast.unparse(node)!r} may be zero")
     return walk(parsed(text) if isinstance(text, str) else text)

@@ -67,6 +67,10 @@ class Variable(Symbol):
             )
         if open not in ("", "left", "right", "both"):
             raise ValueError(f'open must be "", "left", "right" or "both", got {open!r}')
+        if exp_of is not None and log_of is not None:
+            raise ValueError(
+                f"one of exp_of and log_of may be given for {name!r}, got exp_of={exp_of}, log_of={log_of}"
+            )
         variable: Variable = Symbol.__xnew__(cls, name, real=True)  # type: ignore[assignment]
         variable.lower = _bound(name, "lower", lower)
         variable.upper = _bound(name, "upper", upper)

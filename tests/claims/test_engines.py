@@ -137,6 +137,8 @@ def test_whole_numbers_are_counterexamples_only_if_whole() -> None:
     whole = Variable("k", 0, 10, integer=True)
     between = settle(at_most(0, (whole - 1) * (whole - 2)))  # false between, true of wholes
     assert (between.verdict, between.engine) == (Verdict.PROVED, "enumeration")
+    few = Variable("k", 0, 5, integer=True)
+    assert settle(at_most(few**2, 2**few)).evidence["point"] == {"k": "3"}, "every value of a short range is tried"
     refuted = settle(at_most(whole, 7))
     assert refuted.evidence["point"] == {"k": "8"}, "the smallest size at which it fails"
 
@@ -149,6 +151,10 @@ def test_divisors_that_cancel_at_each_value_of_a_whole_number_are_shown_not_to_v
     q = 1 / (opened - Rational(1, 3) - Rational(1, 10**9))
     undefined = settle(equal(sum(q * Ind(k, i) for i in range(3)) - q, 0))
     assert undefined.verdict is not Verdict.PROVED, "it is not defined where q is not"
+    normalised = [1 + 2 * Ind(k, i) for i in range(3)]
+    assert settle(at_most(normalised[0] / sum(normalised), Rational(3, 5))).verdict is Verdict.PROVED, (
+        "a number divides"
+    )
     m = Variable("m", 0, 2, integer=True)
     twice = settle(equal(sum((p + k) * Ind(k, i) * Ind(m, i) for i in range(3)), (p + k) * Ind(k, m)))
     assert twice.verdict is Verdict.PROVED
@@ -262,6 +268,10 @@ def test_a_sum_without_a_closed_form_is_refused() -> None:
         settle(at_most(1, Sum(1 / k**2, (k, 1, n))))
     with pytest.raises(ValueError, match="has no closed form that holds on the whole domain; write it out"):
         at_most(1, Sum(positive**k, (k, 1, n)))  # its ratio may be 1
+    whole, share = Variable("j", -oo, oo, integer=True), Variable("p", 0, 1, open="both")
+    for undefined in (Sum((-1) ** whole, (whole, -oo, n)), Sum(whole * share**whole / (whole + 1), (whole, -1, n))):
+        with pytest.raises(ValueError, match="has no closed form"):
+            equal(undefined, 0)
     assert settle(equal(Sum((1 + positive) ** k, (k, 0, n)), ((1 + positive) ** (n + 1) - 1) / positive)).verdict is (
         Verdict.PROVED
     )

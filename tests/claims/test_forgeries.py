@@ -104,7 +104,8 @@ FORGED = {
         for exponent in ("e*n", "e*n/2", "-e*n", "Abs(e)*n", "n*e*(n - 2)/(n - 2)")
     },
     "a logarithm that is an exponential too": record(
-        [var("z", "0", lo=True), var("u", log_of="z", exp_of="z")], "u", "<=", "z - 1", cert("hi_u", ("lo_z",), {"z": "2"})
+        [var("z", "0", lo=True), var("u", log_of="z", exp_of="z")],
+        "u", "<=", "z - 1", cert("hi_u", ("lo_z",), {"z": "2"}),
     ),
     "an irrational exponent": record([], "2**(1+10**20*(log(6)-log(2)-log(3)))", "<", "2", value("1", "2")),
     "an indicator as an exponent": record([], "2**Ind(sqrt(2)*sqrt(2), 2)", "<", "2", value("1", "2")),

@@ -11,7 +11,22 @@ from typing import Any
 
 import mpmath
 import pytest
-from sympy import Abs, Expr, Float, Integral, Rational, Sum, Symbol, binomial, exp, factorial, lambdify, oo, sign
+from sympy import (
+    Abs,
+    Expr,
+    Float,
+    Integral,
+    Matrix,
+    Rational,
+    Sum,
+    Symbol,
+    binomial,
+    exp,
+    factorial,
+    lambdify,
+    oo,
+    sign,
+)
 
 from ldp_audit.claims import Statement, at_most, equal, recheck
 from ldp_audit.claims.privacy import is_private, require_channel
@@ -209,6 +224,8 @@ def test_what_has_no_closed_form_that_always_holds_is_refused(expression: Expr) 
 def test_only_sums_may_run_to_infinity() -> None:
     with pytest.raises(ValueError, match="finite real expression"):
         at_most(x, oo)
+    with pytest.raises(ValueError, match="finite real expression"):
+        at_most(Matrix([x]), 1)
 
 
 def _verdict(parts: tuple[Statement, ...]) -> Verdict:

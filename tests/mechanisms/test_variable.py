@@ -53,6 +53,12 @@ def test_an_unknown_kind_of_openness_is_refused() -> None:
         Variable("x", 0, 1, open="neither")  # type: ignore[arg-type]
 
 
+def test_no_variable_is_an_exponential_and_a_logarithm() -> None:
+    v = Variable("v", 0, 1)
+    with pytest.raises(ValueError, match="one of exp_of and log_of may be given for 'u', got exp_of=v, log_of=v"):
+        Variable("u", 0, 9, exp_of=v, log_of=v)
+
+
 def test_floats_have_no_exact_meaning() -> None:
     with pytest.raises(ValueError, match="floating-point"):
         exact(0.1)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, islice
+from math import ceil, floor
 
 from sympy import Symbol
 
@@ -20,6 +21,8 @@ _REAL = [
     Fraction(text) for text in ("0", "1", "-1", "2", "-2", "1/2", "-1/2", "3", "-3", "4", "-4", "10", "-10", "100")
 ]
 _BETWEEN = [Fraction(text) for text in ("1", "0", "1/2", "3/4", "1/4", "1/10", "9/10", "1/100", "99/100")]
+_ALL_WHOLE = 64
+"""The length of a range of whole numbers all of which are tried, after the simple ones."""
 MAX_TRIES = 50_000
 """Limit on the number of points: small points may keep missing a thin domain."""
 
@@ -138,6 +141,8 @@ def _simple(lower: Fraction | None, upper: Fraction | None, whole: bool) -> list
         choices = _REAL
     if whole:
         choices = sorted({Fraction(round(choice)) for choice in choices}, key=lambda size: (abs(size), size))
+        if lower is not None and upper is not None and upper - lower <= _ALL_WHOLE:
+            choices += map(Fraction, range(ceil(lower), floor(upper) + 1))
     return list(dict.fromkeys(choices))
 
 

@@ -162,9 +162,13 @@ def _closed(term: Expr, *limits: Any) -> Expr:
             if isinstance(one.base, Variable) and one.base.exp_of
         }
         by_rates = term.xreplace(powers).replace(exp, lambda power: _geometric(power, index, rates, term.free_symbols))
-        found = _two_sided(by_rates, *limits[0]).doit()
+        whole = _two_sided(by_rates, *limits[0])
     else:
-        found = Sum(term, *limits).doit()
+        whole = Sum(term, *limits)
+    try:
+        found = whole.doit()
+    except (RecursionError, TypeError):  # SymPy's, on sums that diverge or divide by zero
+        found = whole
     for cases in found.atoms(Piecewise):
         found = found.xreplace({cases: _only_case(cases)})
     found = found.xreplace({letter: rate for rate, letter in rates.items()})
@@ -208,7 +212,7 @@ def _adds_up(term: Expr, limits: Any, found: Expr, at: dict[Any, Expr]) -> bool:
     """Whether the closed form is the sum of the terms at a point, in 30 digits; sums of many terms are not added."""
     added = _added(term.subs(at), [limit.subs(at) for limit in limits])
     difference = Integer(0) if added is None else (added - found.subs(at)).evalf(30)
-    return bool(difference.is_number and abs(difference) < Rational(1, 10**15))
+    return bool(difference.is_number and difference.is_finite and abs(difference) < Rational(1, 10**15))
 
 
 def _added(term: Expr, limits: Any) -> Expr | None:

@@ -57,7 +57,7 @@ class Statement:
             except ValueError as error:
                 raise ValueError(f"{side} side: {error}") from None
             # SymPy's assumptions are not used: on unevaluated sums they depend on the order of queries.
-            if not isinstance(value, Expr) or value.has(I, zoo, nan):
+            if not isinstance(value, Expr) or value.is_Matrix or value.has(I, zoo, nan):
                 raise ValueError(f"{side} side must be a finite real expression, got {getattr(self, side)!r}")
             object.__setattr__(self, side, value)
         given = (self.left, self.right)
