@@ -55,10 +55,10 @@ def channel_loss(weights: Sequence[Sequence[int]]) -> PairLoss:
             f"pairs, got {len(rows)} inputs and {len(rows[0])} outputs; exact_epsilon() and delta() take more"
         )
     table, alike = _table(rows), _alike(rows)
-    corners: list[_Test] = []
+    found: list[_Test] = []
     for i in range(len(rows)):
-        corners = _hull([*corners, *_tests(table, i, alike[i], corners)])
-    exact = _exactly(corners, rows)
+        found = _hull([*found, *_tests(table, i, alike[i], found)])
+    exact = _exactly(found, rows)
     exact += [test for i, j in np.argwhere(alike).tolist() for test in _exact_tests(rows, i, j)]
     corners = _steep([*exact, *(test._replace(second=1 - test.first, first=1 - test.second) for test in exact)])
     largest = _loss_of(corners)
