@@ -17,7 +17,7 @@ from ldp_audit.claims import Condition, Statement, at_most, equal, less, order, 
 from ldp_audit.claims.privacy import is_private
 from ldp_audit.claims.settling import BadClaimError, settle
 from ldp_audit.claims.verdict import Verdict
-from ldp_audit.mechanisms import Hybrid, Piecewise
+from ldp_audit.mechanisms import Hybrid, Piecewise, SymbolicChannel
 from ldp_audit.mechanisms.variable import EPSILON, ROOT_T, T, Variable
 
 x = Variable("x", 0, 1, open="left")
@@ -271,6 +271,15 @@ def test_an_exponential_of_a_range_of_its_own_is_not_refuted_outside_it() -> Non
     inner = Variable("i", 0, 1)
     outer = Variable("o", 1, exp(10), exp_of=Variable("m", 0, 10, exp_of=inner))
     assert settle(at_most(outer, 20)).verdict is Verdict.PROVED
+
+
+@pytest.mark.slow
+def test_a_statement_with_many_linked_exponentials_is_given_up() -> None:
+    """The exponential mechanism on two candidates, with five of them: half a minute, where it took hours."""
+    u = [Variable(f"u{i}", 0, 1) for i in range(2)]
+    weights = [exp(EPSILON * one / 2) for one in u]
+    law = SymbolicChannel("exponential mechanism", u, {i: one / sum(weights) for i, one in enumerate(weights)})
+    assert settle(is_private(law, T)[0]).verdict is not Verdict.REFUTED
 
 
 def test_a_variable_may_be_named_as_the_letters_of_the_rewriting_are() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from sympy import Expr, Integer
 
-from ldp_audit.claims.engines.positive_form import Ends, Form, Slacks
+from ldp_audit.claims.engines.positive_form import Ends, Form, Slacks, is_long
 from ldp_audit.claims.engines.rational import NotRationalFunctionError
 from ldp_audit.claims.language.statement import Statement, is_linked, written
 from ldp_audit.mechanisms.variable import Variable
@@ -66,6 +66,8 @@ def prove_whole(statement: Statement, least: int = 0) -> dict[str, Any] | None:
     variables = statement.variables()
     for degree in (d for d in _DEGREES if d >= least) if _has_link(variables) else (1,):
         try:
+            if is_long(Slacks(variables, degree, plans(variables)[0]).gap(statement)):
+                return None  # and still longer at higher degrees
             known = divisor_forms(statement, degree)  # found in slacks that may not occur in the gap's own form
         except (NotRationalFunctionError, ZeroDivisionError):
             return None

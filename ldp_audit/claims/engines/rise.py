@@ -22,18 +22,37 @@ from ldp_audit.claims.engines.simplest import counterexample
 from ldp_audit.claims.language.statement import Statement, is_linked, written
 from ldp_audit.mechanisms.variable import Variable, substituted
 
-_DEPTH = 8
+_DEPTH, _MOST_STATEMENTS = 8, 30
+"""How often derivatives of derivatives are taken, and how many statements are looked at in all."""
 _TEST_POINTS = 40
 """Points at which a statement is tested before its proof."""
 
 Prover = Callable[[Statement], dict[str, Any] | None]
 
 
-def prove(statement: Statement, direct: Prover, depth: int = _DEPTH) -> dict[str, Any] | None:
+class _TooManyError(Exception):
+    """A statement has led to too many others."""
+
+
+def prove(statement: Statement, direct: Prover) -> dict[str, Any] | None:
     """Evidence that the universal inequality holds, or None if this engine finds none.
 
     direct: settles a statement without derivatives.
     """
+    left = iter(range(_MOST_STATEMENTS))
+
+    def counted(other: Statement) -> dict[str, Any] | None:
+        if next(left, None) is None:
+            raise _TooManyError
+        return direct(other)
+
+    try:
+        return _prove(statement, counted, _DEPTH)
+    except _TooManyError:
+        return None
+
+
+def _prove(statement: Statement, direct: Prover, depth: int) -> dict[str, Any] | None:
     if statement.relation not in ("<=", "<") or depth == 0:
         return None
     variables = statement.variables()
@@ -63,7 +82,7 @@ def _on_both_sides(statement: Statement, direct: Prover, depth: int) -> dict[str
         if x.lower.is_infinite and x.upper.is_infinite and any(is_linked(v, variables) for v in variables):
             above, below = (statement.at({x: Variable(x.name, *ends)}) for ends in ((0, oo), (-oo, 0)))
             proofs = [
-                counterexample(half, _TEST_POINTS) is None and (direct(half) or prove(half, direct, depth - 1))
+                counterexample(half, _TEST_POINTS) is None and (direct(half) or _prove(half, direct, depth - 1))
                 for half in (below, above)
             ]
             if all(proofs):
@@ -129,7 +148,7 @@ def _settled(statement: Statement, direct: Prover, depth: int) -> dict[str, Any]
         holds = statement.right > 0 or (statement.right == 0 and statement.relation == "<=")
         proof = _number(statement.right) if holds else None
     elif counterexample(statement, _TEST_POINTS) is None:
-        proof = direct(statement) or prove(statement, direct, depth - 1)
+        proof = direct(statement) or _prove(statement, direct, depth - 1)
     return proof and {"function": written(statement.right), "relation": statement.relation, "proof": proof}
 
 
