@@ -7,10 +7,14 @@ and pi the prior probability of the one, the posterior odds are the prior odds t
   delta(ln((1 - pi)/pi)) for pi <= 1/2.
 * (epsilon, delta) does not say that L exceeds epsilon with probability delta: the probability may be larger. It is P(L
   > epsilon) = delta(epsilon) + e**epsilon Q(L > epsilon), and Q's tail is the slope of delta over t = e**epsilon, which
-  is convex. So for every step s > 0, with d the profile,
+  is convex. So for every step s > 0, with d the profile of the pair,
 
       d(epsilon) + (d(epsilon) - d(epsilon + s))/(e**s - 1) <= P(L > epsilon)
                                           <= (d(epsilon - s) - e**-s d(epsilon))/(1 - e**-s).
+
+  A pair with a smaller profile may exceed an epsilon more often, unless both are Gaussian noise. For all pairs whose
+  profile is at most d, P(L > epsilon) <= d(epsilon - s)/(1 - e**-s), as above epsilon a loss counts in d(epsilon - s)
+  with 1 - e**-s or more.
 
 * The limit of delta at infinite epsilon is the probability that an output shows outright which of the two it was.
 * The largest true-positive rate at a false-positive rate alpha is 1 - f(alpha) for the trade-off curve f, a difference
@@ -38,6 +42,7 @@ from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.discrete_loss import DiscreteLoss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.hulls import levels_of
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.log_space import expit
@@ -47,6 +52,8 @@ _ROUNDING = 2e-12
 """By how much, of itself, a delta may be wrong."""
 _STEPS = tuple(10.0**-i for i in range(2, 8))
 """Steps for the slope of delta, as shares of epsilon, or in nats below 1."""
+_TRIED, _HUGEST = 24, 1e300
+"""Steps that are tried at a time for the probability of a larger loss, and the largest of them, nats."""
 
 
 @dataclass(frozen=True)
@@ -143,22 +150,41 @@ def _given(loss: PrivacyLoss) -> PrivacyLoss:
 
 
 def _tail(loss: PairLoss, epsilon: float) -> tuple[float, float]:
-    """P(L > epsilon) for one direction: from the losses themselves, or by the slope of delta on both sides."""
+    """P(L > epsilon) for one direction: of this pair from below, of all pairs that it dominates from above."""
     if epsilon >= loss.supremum():
         return 0.0, 0.0
+    low, high = _ends(loss, epsilon)
+    if isinstance(loss, EnclosedLoss):
+        attained = [loss.lower, loss.lower.reversed()][: 1 + loss.either_order]
+        least = max(low, *(_tail(one, epsilon)[0] for one in attained))
+        return least, max(least, _above(loss, epsilon))
     atoms = loss.atoms()
     if atoms is not None and atoms.exact:
         above = np.append(atoms.log_probabilities[atoms.losses > epsilon], atoms.log_infinite)
-        found = min(1.0, float(np.exp(np.logaddexp.reduce(above))))
-        return found, found
-    low, high = _ends(loss, epsilon)
-    least, most = low, 1.0
+        least = min(1.0, float(np.exp(np.logaddexp.reduce(above))))
+        return least, max(least, _above(loss, epsilon))
+    least, most, gaussian = low, 1.0, loss.dominating_gaussian()[1]
     for step in (part * max(1.0, epsilon) for part in _STEPS):
         before, after = _ends(loss, epsilon - step)[1], _ends(loss, epsilon + step)[1]
         doubt = _ROUNDING * before / -math.expm1(-step)
         most = min(most, (before - math.exp(-step) * low) / -math.expm1(-step) + doubt)
         least = max(least, low + (low - after) * math.exp(-step) / -math.expm1(-step) - doubt)
-    return least, max(most, least, high)
+    return least, max(least, high, most if gaussian else _above(loss, epsilon))
+
+
+def _above(loss: PairLoss, epsilon: float) -> float:
+    """An upper bound of P(L > epsilon) for every pair that this one dominates: the least d(epsilon - s)/(1 - e**-s)."""
+
+    def bound(log_step: float) -> float:
+        step = math.exp(log_step)
+        return _ends(loss, epsilon - step)[1] * (1 + _ROUNDING) / -math.expm1(-step)
+
+    steps = np.linspace(math.log(1e-6), math.log(min(2 * epsilon + 40, _HUGEST)), _TRIED)
+    for _ in range(3):  # the quotient falls to its least and rises again
+        values = [bound(one) for one in steps]
+        place = int(np.argmin(values))
+        steps = np.linspace(steps[max(0, place - 1)], steps[min(_TRIED - 1, place + 1)], _TRIED)
+    return min(1.0, values[place])
 
 
 def _ends(loss: PairLoss, epsilon: float) -> tuple[float, float]:
@@ -195,6 +221,10 @@ def _of_pair(loss: PairLoss, alpha: float) -> tuple[float, float]:
     if alpha == 0:
         low, high = loss.log_delta_bounds(math.inf)
         return _moved(low, -1), _moved(high, 1)
+    if isinstance(loss, EnclosedLoss):  # a test may have the upper loss's rate for no pair
+        attained = [loss.lower, loss.lower.reversed()][: 1 + loss.either_order]
+        high = _of_pair(loss.upper, alpha)[1]
+        return min(high, max(_of_pair(one, alpha)[0] for one in attained)), high
     mu, gaussian = loss.dominating_gaussian()
     if gaussian:
         found = float(ndtr(ndtri(alpha) + mu))

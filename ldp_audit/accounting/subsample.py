@@ -114,18 +114,12 @@ def subsample(
         remove = add = _symmetric_loss(loss, kind, adjacency)
     if kind == "with" and n and k and k > 1:
         found = multiplicity_loss(remove, int(n), int(k))
-        both = (_either_order(found, remove),) if adjacency == "replace" else (found, found.reversed())
+        both = (symmetric(found),) if adjacency == "replace" else (found, found.reversed())
     elif adjacency == "replace":
-        both = (_either_order(subsampled(remove, chance), remove),)
+        both = (symmetric(subsampled(remove, chance)),)
     else:
         both = (subsampled(remove, chance), subsampled(add.reversed(), chance).reversed())
     return PrivacyLoss(both, stated, adjacency)
-
-
-def _either_order(found: PairLoss, base: PairLoss) -> PairLoss:
-    """The loss of samples in either order, from the base's in one: of one pair alone where no pair has the base's."""
-    one = base.side(0)
-    return symmetric(found) if is_mirrored(one) else EnclosedLoss(found.side(0), symmetric(found.side(1)))
 
 
 _OTHERS = "a record that is present or absent, and one that is replaced, move the sum by at most what the noise states"

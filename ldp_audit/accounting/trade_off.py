@@ -27,6 +27,7 @@ from scipy.special import ndtr, ndtri
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.discrete_loss import DiscreteLoss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.hulls import levels_of
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.inputs import numbers_of
@@ -78,6 +79,9 @@ def trade_off_from_below(mechanism: Any, alpha: ArrayLike, levels: ArrayLike) ->
 
 
 def _of_pair(loss: PairLoss, rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    if isinstance(loss, EnclosedLoss):  # a test may have the upper loss's rate for no pair
+        low, attained = _of_pair(loss.upper, rates)[0], [loss.lower, loss.lower.reversed()][: 1 + loss.either_order]
+        return low, np.maximum(low, np.minimum.reduce([_of_pair(one, rates)[1] for one in attained]))
     mu, gaussian = loss.dominating_gaussian()
     if gaussian:
         found = np.asarray(ndtr(-ndtri(rates) - mu))

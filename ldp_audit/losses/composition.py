@@ -54,7 +54,8 @@ def composed(losses: Sequence[tuple[PairLoss, int]], width: float = WIDTH) -> Pa
     if not all(loss.known for loss, _ in losses):
         bounds = [(loss.known_bounds(), times) for loss, times in losses]
         lower, upper = (composed([(pair[i], times) for pair, times in bounds], width) for i in (0, 1))
-        return EnclosedLoss(lower, with_moment_bound(upper, losses))
+        either_order = all(loss.reversed() is loss for loss, _ in losses)
+        return EnclosedLoss(lower, with_moment_bound(upper, losses), either_order=either_order)
     parts = [(loss.finite_part(), times) for loss, times in losses]
     first = math.fsum(times * log_first for (_, log_first, _), times in parts)
     second = math.fsum(times * log_second for (_, _, log_second), times in parts)

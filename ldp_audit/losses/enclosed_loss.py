@@ -1,9 +1,8 @@
-"""A loss known by a lower and an upper bound, the largest of several pairs, and the loss of a public mixture.
+"""A loss known by a lower and an upper bound, and the loss of a public mixture.
 
-`EnclosedLoss` lies between a loss that it dominates and one that dominates it. `LargestOfPairs` is one whose delta is
-known exactly although no single pair attains it at every epsilon. `LossMixture` is the loss of a mixture whose output
-shows which part was drawn: if the part i is drawn with probability w under P and v under Q, the loss is that part's
-plus the shift ln(w/v).
+`EnclosedLoss` lies between a loss that it dominates and one that dominates it. `LossMixture` is the loss of a mixture
+whose output shows which part was drawn: if the part i is drawn with probability w under P and v under Q, the loss is
+that part's plus the shift ln(w/v).
 """
 
 from __future__ import annotations
@@ -24,10 +23,22 @@ _ROUNDING = 2.0**-48
 
 @dataclass(frozen=True)
 class EnclosedLoss(PairLoss):
-    """A loss between two losses, at every epsilon and in both orders of the pair; composition keeps that."""
+    """A loss between two losses, at every epsilon and in both orders of the pair; composition keeps that.
+
+    largest: the delta of a single report is the upper loss's, the largest of several pairs, none of which may have it
+        at every epsilon. All reports of a sum may be those of one pair, `lower`, so sums lie between.
+    either_order: it is the largest of both orders of neighbours, and so its own reverse, whatever the lower loss is.
+    """
 
     lower: PairLoss
     upper: PairLoss
+    largest: bool = False
+    either_order: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """See `PairLoss`."""
+        return self.largest and self.upper.exact
 
     def supremum(self) -> float:
         """See `PairLoss`."""
@@ -35,7 +46,8 @@ class EnclosedLoss(PairLoss):
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`; in order, also where both are the exact one but for rounding."""
-        low, high = self.lower.log_delta_bounds(epsilon)[0], self.upper.log_delta_bounds(epsilon)[1]
+        least, high = self.upper.log_delta_bounds(epsilon)
+        low = least if self.largest else self.lower.log_delta_bounds(epsilon)[0]
         return min(low, high), max(low, high)
 
     def epsilon_near(self, log_delta: float) -> float:
@@ -48,44 +60,22 @@ class EnclosedLoss(PairLoss):
 
     def side(self, end: int) -> PairLoss:
         """See `PairLoss`."""
-        return (self.lower, self.upper)[end].side(end)
+        return (self.upper if self.largest else self.lower, self.upper)[end].side(end)
 
     def supremum_lower_bound(self) -> float:
         """See `PairLoss`."""
-        return self.lower.supremum_lower_bound()
+        return (self.upper if self.largest else self.lower).supremum_lower_bound()
 
     def reversed(self) -> EnclosedLoss:
-        """See `PairLoss`: itself where both bounds are their own reverse."""
+        """See `PairLoss`: itself where both bounds are their own reverse, or either order is meant."""
+        if self.either_order:
+            return self
         lower, upper = self.lower.reversed(), self.upper.reversed()
-        return self if (lower is self.lower and upper is self.upper) else EnclosedLoss(lower, upper)
+        same = lower is self.lower and upper is self.upper
+        return self if same else EnclosedLoss(lower, upper, self.largest)
 
     def _divergence(self, alpha: float) -> Divergence:
         return self.upper.divergence(alpha)[0], False
-
-
-class LargestOfPairs(EnclosedLoss):
-    """The largest delta of several pairs, which occur in both orders, at every epsilon.
-
-    lower: the loss of one of the pairs.   upper: the loss of that delta, its own reverse, which no pair of them has.
-    All reports of a sum may be those of one pair, so the sum of `lower` is a lower bound of theirs.
-    """
-
-    @property
-    def exact(self) -> bool:
-        """See `PairLoss`: for a single report."""
-        return self.upper.exact
-
-    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `PairLoss`."""
-        return self.upper.log_delta_bounds(epsilon)
-
-    def supremum_lower_bound(self) -> float:
-        """See `PairLoss`."""
-        return self.upper.supremum_lower_bound()
-
-    def reversed(self) -> EnclosedLoss:
-        """See `PairLoss`: the same."""
-        return self
 
 
 class Part(NamedTuple):

@@ -127,9 +127,8 @@ def subsampled(loss: PairLoss, rate: SamplingRate) -> PairLoss:
         return loss
     if isinstance(loss, SubsampledLoss) and loss.record_first:
         return SubsampledLoss(loss.base, loss.rate.again(rate))
-    lower, upper = loss.side(0), loss.side(1)
-    if lower is not upper:
-        return EnclosedLoss(subsampled(lower, rate), subsampled(upper, rate))
+    if isinstance(loss, EnclosedLoss):
+        return EnclosedLoss(subsampled(loss.lower, rate), subsampled(loss.upper, rate), loss.largest)
     atoms = loss.atoms(_MOST_ATOMS)
     if atoms is None or (atoms is not loss and np.abs(atoms.losses).max(initial=0.0) > _LARGEST):
         return SubsampledLoss(loss, rate)
@@ -264,22 +263,35 @@ def _subsampled_values(base: DiscreteLoss, rate: SamplingRate) -> PairLoss:
     return atoms_of(losses, second + losses, base.log_infinite + rate.log_drawn, error=base.error)
 
 
-def symmetric(loss: PairLoss, *, below: bool = False) -> PairLoss:
-    """The loss that is its own reverse and agrees with this one at epsilon >= 0.
+def symmetric(loss: PairLoss) -> PairLoss:
+    """The larger of both orders of neighbours: its own reverse, it agrees with this loss at epsilon >= 0.
 
     loss: with P(loss > 0) + Q(loss > 0) <= 1, as mixtures of a symmetric loss have.
-    below: the loss is a lower bound, whose two masses may slightly exceed 1; all of them are then scaled down.
+    returns: exact for one report where this loss is. No pair need have it, so a sum lies between that of this loss and
+        that of a loss which is this one in either order.
     """
-    lower, upper = loss.side(0), loss.side(1)
-    if lower is not upper:
-        return EnclosedLoss(symmetric(lower, below=True), symmetric(upper))
     if loss.reversed() is loss:
         return loss
+    if isinstance(loss, EnclosedLoss):
+        return EnclosedLoss(loss.lower, _in_either_order(loss.upper), loss.largest, either_order=True)
     atoms = loss.atoms(_MOST_ATOMS)
+    if atoms is not None and atoms.error:  # a loss may lie on the other side of 0
+        return EnclosedLoss(loss, _in_either_order(atoms_above(loss)), either_order=True)
+    return EnclosedLoss(loss, _in_either_order(loss), largest=True, either_order=True)
+
+
+def _in_either_order(loss: PairLoss, *, below: bool = False) -> PairLoss:
+    """The loss that is its own reverse and has the positive values of this one, or of one that dominates it.
+
+    below: the loss is a lower bound, whose two masses may slightly exceed 1; all of them are then scaled down.
+    """
+    if loss.reversed() is loss:
+        return loss
+    atoms = loss.side(1).atoms(_MOST_ATOMS)
     if atoms is None:
-        return SymmetricLoss(loss)
-    if atoms.error:  # a loss may lie on the other side of 0
-        return EnclosedLoss(symmetric(atoms_below(loss), below=True), symmetric(atoms_above(loss)))
+        return SymmetricLoss(loss.side(1))
+    if atoms.error:
+        return _in_either_order((atoms_below if below else atoms_above)(loss), below=below)
     above = atoms.losses > 0
     losses, logs, log_infinite = atoms.losses[above], atoms.log_probabilities[above], atoms.log_infinite
     if below:
@@ -332,7 +344,7 @@ class SymmetricLoss(PairLoss):
 
     def known_bound(self, end: int) -> PairLoss:
         """See `PairLoss`."""
-        return self if self.known else symmetric(self.upper.known_bound(end), below=not end)
+        return self if self.known else _in_either_order(self.upper.known_bound(end), below=not end)
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `PairLoss`; for an upper half that is discretisable."""

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.losses.discrete_loss import atoms_of, symmetric_loss
-from ldp_audit.losses.enclosed_loss import LargestOfPairs
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.numerics import log_ratio
 
@@ -67,7 +67,7 @@ def channel_loss(weights: Sequence[Sequence[int]]) -> PairLoss:
     i, j = _farthest(table)
     if all(_reaches(_steep(_exact_tests(rows, *pair)), corners) for pair in ((i, j), (j, i))):
         return largest
-    return LargestOfPairs(_pair_loss(rows[i], rows[j]), largest)
+    return EnclosedLoss(_pair_loss(rows[i], rows[j]), largest, largest=True, either_order=True)
 
 
 def _steep(tests: Iterable[_Test]) -> list[tuple[Fraction, Fraction]]:

@@ -23,7 +23,7 @@ from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.subsampled_loss import SamplingRate, subsampled
-from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
+from ldp_audit.mechanisms import FiniteChannel, Gaussian, Laplace, RandomizedResponse
 from tests.accounting.sampled_experiments import (
     Channel,
     Data,
@@ -501,3 +501,21 @@ def test_no_selected_client_spends_nothing(adjacency: Any) -> None:
     nobody = sampled_clients(noise, clients=10, selected=0, observer="selects")
     assert (nobody.epsilon(1e-5), nobody.adjacency) == (0.0, adjacency)
     assert nobody.assumptions == sampled_clients(noise, clients=10, selected=1, observer="selects").assumptions
+
+
+def test_rounds_of_samples_with_a_record_replaced_are_no_dearer_than_any_mechanism_makes_them() -> None:
+    """At most 0.07235, by linear programming over all 1-LDP mechanisms, chosen anew in each of three rounds."""
+    step = subsample(RandomizedResponse(1.0), kind="without", n=2, k=1, adjacency="replace")
+    assert step.exact
+    rounds = compose([(step, 3)])
+    low, high = rounds.delta_bounds(1.1162)
+    assert low <= 0.07235 <= high
+    assert not rounds.exact
+
+
+def test_sums_of_a_channel_whose_orders_differ_are_sampled() -> None:
+    channel = FiniteChannel([["9/10", "1/10"], ["1/2", "1/2"]])
+    assert subsample(channel, rate=0.1).exact
+    for kind, size in (("poisson", {"rate": 0.1}), ("without", {"n": 100, "k": 10})):
+        low, high = subsample(compose([(channel, 5)]), kind=kind, **size).epsilon_bounds(1e-3)
+        assert 5.3 < low <= high < 5.4, kind

@@ -140,7 +140,8 @@ def test_rounds_of_a_sampled_step_of_several_noises_have_a_lower_bound(how: dict
     step = compose(zip(parts, (3, 2), strict=True), width=1e-2)
     loss = compose([(subsample(step, **how), 200)], width=1e-2)  # type: ignore[arg-type]
     low, high = loss.epsilon_bounds(1e-6)
-    assert 0 < low <= high <= 1.02 * low
+    wider = 1.13 if how.get("adjacency") == "replace" else 1.02  # no pair is the worst in either order
+    assert 0 < low <= high <= wider * low
     alone = subsample(PrivacyLoss((GaussianLoss(math.sqrt(3) / 3),)), **how)
     assert compose([(alone, 200)]).epsilon_bounds(1e-6)[0] <= high
 
