@@ -105,7 +105,7 @@ def profile_figure(mechanism: Any) -> Figure:
         name="profile",
         title=repr(mechanism),
         caption=f"Left: the privacy profile, the least delta at each epsilon ({exact}). {second}: the "
-        " least false-negative rate of any test between the worst two inputs; on the diagonal nothing is learned."
+        " false-negative rate below which no test between two inputs falls; on the diagonal nothing is learned."
         + third,
         alt=f"Left: delta falls from {profile[0]:.4g} at epsilon 0 to {profile[-1]:.4g}. {second}: a "
         f"convex curve from {errors[0]:.4g} at rate 0 to 0 at rate 1, below the diagonal."

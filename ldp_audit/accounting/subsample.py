@@ -30,8 +30,9 @@ The proof is in `losses/subsampled_loss.py`.
 
 No smaller loss holds for all mechanisms with the loss given. One that reports, with that loss, whether a certain record
 is in the sample attains it at each t. So both bounds are one number where the loss given is exact. For "with" and k >=
-2 they differ by about the probability that a record is drawn twice (`multiplicity_loss`). Composed, the lower bound for
-a replaced record is that of the pair that dominates at all t, which no single mechanism is known to attain.
+2 they differ by about the probability that a record is drawn twice (`multiplicity_loss`). A replaced record's loss
+counts in either order, which no mechanism attains in both at once: composed, the lower bound is that of the mechanism
+above in one order.
 
 With replacement (`multiplicity_loss`). Of n records, the multiplicity J of one record is binomial. Given J = 0 the
 sample is one without the record; given J >= 1 it differs from such a sample in J records. By joint convexity the loss

@@ -99,7 +99,7 @@ class CoordinateSampling(Mechanism):
         """The privacy profile; shape of `epsilon`, nats, >= 0.
 
         For k > 1 that of `pair_loss`: exact for losses of few values (as for `TwoPoint`, `Piecewise`, `Hybrid`,
-        `RandomizedResponse`), else an upper bound.
+        `RandomizedResponse`) where one pair of inputs is the worst in both orders, else an upper bound.
         """
         asked = levels(epsilon)
         if self.k == 1:

@@ -167,7 +167,8 @@ def rounds_figure(report: ProtocolReport, name: str, *, width: float) -> Figure 
         f"Epsilon over the rounds of {protocol.name}",
         f"At delta = {report.delta:g}, neighbours: {protocol.adjacency}. Lines: reports by name, in each convention. "
         + ("Points: shuffled, after one round and after all." if shuffled else ""),
-        f"Epsilon rises with the rounds, in every convention, to {number(report.total('exact').epsilon)} exactly.",
+        f"Epsilon rises with the rounds, in every convention, to {number(report.total('exact').epsilon)} by "
+        "exact accounting.",
         (Panel("", "rounds", "epsilon (nats)", tuple(series), y_log=True),),
     )
 
