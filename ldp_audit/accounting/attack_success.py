@@ -155,8 +155,7 @@ def _tail(loss: PairLoss, epsilon: float) -> tuple[float, float]:
         return 0.0, 0.0
     low, high = _ends(loss, epsilon)
     if isinstance(loss, EnclosedLoss):
-        attained = [loss.lower, loss.lower.reversed()][: 1 + loss.either_order]
-        least = max(low, *(_tail(one, epsilon)[0] for one in attained))
+        least = max(low, *(_tail(one, epsilon)[0] for one in loss.attained()))
         return least, max(least, _above(loss, epsilon))
     atoms = loss.atoms()
     if atoms is not None and atoms.exact:
@@ -222,9 +221,8 @@ def _of_pair(loss: PairLoss, alpha: float) -> tuple[float, float]:
         low, high = loss.log_delta_bounds(math.inf)
         return _moved(low, -1), _moved(high, 1)
     if isinstance(loss, EnclosedLoss):  # a test may have the upper loss's rate for no pair
-        attained = [loss.lower, loss.lower.reversed()][: 1 + loss.either_order]
         high = _of_pair(loss.upper, alpha)[1]
-        return min(high, max(_of_pair(one, alpha)[0] for one in attained)), high
+        return min(high, max(_of_pair(one, alpha)[0] for one in loss.attained())), high
     mu, gaussian = loss.dominating_gaussian()
     if gaussian:
         found = float(ndtr(ndtri(alpha) + mu))

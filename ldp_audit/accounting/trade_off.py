@@ -80,8 +80,8 @@ def trade_off_from_below(mechanism: Any, alpha: ArrayLike, levels: ArrayLike) ->
 
 def _of_pair(loss: PairLoss, rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if isinstance(loss, EnclosedLoss):  # a test may have the upper loss's rate for no pair
-        low, attained = _of_pair(loss.upper, rates)[0], [loss.lower, loss.lower.reversed()][: 1 + loss.either_order]
-        return low, np.maximum(low, np.minimum.reduce([_of_pair(one, rates)[1] for one in attained]))
+        low = _of_pair(loss.upper, rates)[0]
+        return low, np.maximum(low, np.minimum.reduce([_of_pair(one, rates)[1] for one in loss.attained()]))
     mu, gaussian = loss.dominating_gaussian()
     if gaussian:
         found = np.asarray(ndtr(-ndtri(rates) - mu))

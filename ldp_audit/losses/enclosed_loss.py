@@ -40,6 +40,10 @@ class EnclosedLoss(PairLoss):
         """See `PairLoss`."""
         return self.largest and self.upper.exact
 
+    def attained(self) -> tuple[PairLoss, ...]:
+        """The lower loss, in both orders where either is meant: whatever a test reaches on one of these is reached."""
+        return (self.lower, self.lower.reversed()) if self.either_order else (self.lower,)
+
     def supremum(self) -> float:
         """See `PairLoss`."""
         return self.upper.supremum()
