@@ -1,9 +1,10 @@
 """Several clients in one forward pass of an `nn.Sequential`, layer by layer over stacked weights.
 
 Activations have shape (c, b, ...) for c clients. A convolution becomes one with c groups; the first convolution needs
-no gradient in its inputs, and with few inputs per output a matrix product over unfolded patches is faster. A linear
-layer is a batched matrix product that updates its weights within the backward pass, so that the gradient, as large as
-the weights, is never stored.
+no gradient in its inputs, and with few inputs per output a matrix product over unfolded patches is faster. On a GPU the
+product is faster for every convolution of small images: cuDNN computes group after group. A linear layer is a batched
+matrix product that updates its weights within the backward pass, so that the gradient, as large as the weights, is
+never stored.
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ Layer = Callable[[Tensor, dict[str, Tensor]], Tensor]
 UNFOLD_LIMIT = 100
 """Largest number of inputs per output (channels times kernel size) for which the first convolution is unfolded. Forward
 and backward for 20 clients and batches of 10 on one core: 13 ms against 27 ms at 25 inputs, 32 ms against 108 ms at 27.
+"""
+
+UNFOLD_PIXELS = 4096
+"""Largest number of pixels of a client's batch for which every convolution is unfolded on a GPU. A round of the CNN
+with 500 clients on an H100: 0.086 s against 0.149 s.
 """
 
 
@@ -111,11 +117,12 @@ def _convolution(name: str, layer: nn.Module, rate: float) -> Layer:
     del rate
     assert isinstance(layer, nn.Conv2d)  # noqa: S101
     inputs = layer.in_channels * layer.kernel_size[0] * layer.kernel_size[1]
-    few = inputs <= UNFOLD_LIMIT and not isinstance(layer.padding, str)
+    few, sized = inputs <= UNFOLD_LIMIT, not isinstance(layer.padding, str)
 
     def forward(x: Tensor, weights: dict[str, Tensor]) -> Tensor:
         weight, bias = weights[f"{name}.weight"], weights.get(f"{name}.bias")
-        if few and not x.requires_grad:
+        small = x.device.type == "cuda" and x.shape[1] * x.shape[-2] * x.shape[-1] <= UNFOLD_PIXELS
+        if sized and (small or (few and not x.requires_grad)):
             return _unfolded(x, weight, bias, layer)
         c = len(x)
         joined = x.transpose(0, 1).flatten(1, 2)  # (b, c * channels, height, width)

@@ -1,4 +1,4 @@
-"""Runs on a GPU, pretended: numbers are the CPU's, and tensors of two devices do not meet. No real GPU was at hand."""
+"""Runs on a GPU, pretended: numbers are the CPU's, and tensors of two devices do not meet."""
 
 from __future__ import annotations
 

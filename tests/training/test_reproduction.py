@@ -185,7 +185,7 @@ def test_the_program_says_what_is_left_runs_it_and_records_it(
     record = json.loads((tmp_path / "records" / "tiny.json").read_text())
     assert [len(run["rounds"]) for run in record["runs"]] == [2] * 4
     assert record["spend"][0]["everything"]["by_name"]
-    assert (tmp_path / "page").read_text() == page()
+    assert (tmp_path / "page").read_text() == page(tmp_path / "records") != page()
     capsys.readouterr()
     assert program.main(["plan", *asked]) == 0
     assert capsys.readouterr().out == "tiny: 4 of 4 runs\n"
@@ -196,7 +196,8 @@ def test_the_program_says_what_is_left_runs_it_and_records_it(
 def test_another_machine_goes_on_from_the_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A record was once written over by the runs that one machine held. One of other data is not continued."""
+    """A record was once written over by the runs that one machine held. One of other data is not continued; runs of
+    another device are, and keep its name."""
     (tmp_path / "mnist").mkdir()
     write_mnist(tmp_path / "mnist")
     monkeypatch.setattr(program, "experiments", lambda: (TINY,))
@@ -228,3 +229,9 @@ def test_another_machine_goes_on_from_the_record(
     assert again == whole
     file.write_text(json.dumps({**part, "data": {**part["data"], "digest": "0" * 16}}))
     assert run("plan", "third").startswith("tiny: 0 of 4 runs")
+    other = {**whole["device"], "device": "cuda", "name": "a GPU"}
+    file.write_text(json.dumps({**part, "runs": [part["runs"][0], {**part["runs"][1], "device": other}]}))
+    run("run", "fourth")
+    told = [run.get("device", "the same") for run in json.loads(file.read_text())["runs"]]
+    assert told.count(other) == 1
+    assert told.count("the same") == 3

@@ -12,7 +12,7 @@ from pathlib import Path
 from ldp_audit.files import write_whole
 from ldp_audit.progress import Progress
 from ldp_audit.training.data import load
-from ldp_audit.training.device import described, device_of
+from ldp_audit.training.device import device_of
 from ldp_audit.training.experiment import duration, run_experiment
 from ldp_audit.training.pipeline import plan_class
 from ldp_audit.training.reproduction.page import page
@@ -42,7 +42,7 @@ def main(typed: Sequence[str] | None = None) -> int:
     add("--only", nargs="+", metavar="NAME", help="these experiments")
     add("--data", type=Path, default=Path("data"), metavar="DIR", help="the data sets' folders, by `make data`")
     add("--out", type=Path, default=Path("build/reproduction"), metavar="DIR", help="runs and checkpoints")
-    add("--records", type=Path, default=Path(str(RECORDS)), metavar="DIR", help="the records to write")
+    add("--records", type=Path, default=Path(str(RECORDS)), metavar="DIR", help="the records to go on from")
     add("--page", type=Path, default=Path("docs/reproduction.md"), metavar="FILE", help="the page to write")
     add("--workers", type=int, metavar="N", help="processes; one a core by default")
     add("--device", default="auto", help="auto, cpu, cuda")
@@ -50,7 +50,7 @@ def main(typed: Sequence[str] | None = None) -> int:
     try:
         chosen = [experiment_named(name) for name in options.only] if options.only else experiments()
         if options.what == "page":
-            sys.stdout.write(page())
+            sys.stdout.write(page(options.records))
             return 0
         return _planned_and_run(chosen, options)
     except ValueError as error:
@@ -89,13 +89,13 @@ def _left(one: Experiment, options: argparse.Namespace, device: str) -> tuple[in
 def _restore(record: Path, work: Work, jobs: Mapping[Path, Job]) -> None:
     """Write the runs of a record into the files of these jobs that are missing, so that another machine goes on.
 
-    Runs of other settings, data, devices or versions of torch are no runs of these jobs.
+    Runs of other settings or data are no runs of these jobs. Those of another device or version of torch are: they
+    differ by rounding, and each run tells its device.
     """
     if not record.exists():
         return
     known = expanded(json.loads(record.read_text(encoding="utf-8")))
-    alike = known["data"]["digest"] == work.data_digest and known["device"] == described(device_of(work.device), 1)
-    for file, job in jobs.items() if alike else ():
+    for file, job in jobs.items() if known["data"]["digest"] == work.data_digest else ():
         for run in known["runs"]:
             if not file.exists() and (run["settings"], run["seed"]) == (plain_settings(job.settings), job.seed):
                 file.parent.mkdir(parents=True, exist_ok=True)
@@ -120,7 +120,7 @@ def _run(one: Experiment, options: argparse.Namespace, *, finished: bool) -> Non
     options.records.mkdir(parents=True, exist_ok=True)
     write_whole({options.records / f"{one.name}.json": written(condensed(results))})
     recorded.cache_clear()
-    write_whole({options.page: page()})
+    write_whole({options.page: page(options.records)})
 
 
 if __name__ == "__main__":

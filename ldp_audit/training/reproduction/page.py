@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from ldp_audit.training.reproduction.judgement import (
@@ -18,14 +19,15 @@ from ldp_audit.training.reproduction.judgement import (
     spends,
     summary,
 )
-from ldp_audit.training.reproduction.record import Experiment, experiments, recorded
+from ldp_audit.training.reproduction.record import RECORDS, Experiment, experiments, recorded
 from ldp_audit.training.results import Row, runs_at, words
 
 _OPENING = f"""# The papers' numbers, on the papers' data
 
 This page is generated: `python -m ldp_audit.training.reproduction page` prints it from the records in
 `ldp_audit/training/reproduction/records`, and `make reproduce` makes the records: it says how much is left of the
-experiments below, runs that, and goes on where it was stopped. `make data` fetches MNIST, Fashion-MNIST and ADULT.
+experiments below, runs that, and goes on where it was stopped. Records of your own, from the first run on:
+`make reproduce ARGS="--records mine --page mine.md"`. `make data` fetches MNIST, Fashion-MNIST and ADULT.
 EMNIST, FEMNIST, CIFAR-10, BANK and KDD99 could not be had from software packages; [training.md](training.md) has the
 presets for whoever has the files.
 
@@ -47,13 +49,13 @@ they are about the data set, not about a population. The bounds of a comparison'
 error rate divided by the number of its parts.
 
 Epsilon is that of the very run: exact, at delta = 1e-5, by name (who sent what is known) and shuffled, with certified
-bounds. Hours are those of one core that other programs shared.
+bounds. Hours are those of one core that other programs shared, or of one of several runs at a time on a GPU.
 """
 
 
-def page() -> str:
-    """The page."""
-    found = [(one, recorded(one.name)) for one in experiments()]
+def page(records: Traversable = RECORDS) -> str:
+    """The page about the records in a folder."""
+    found = [(one, recorded(one.name, records)) for one in experiments()]
     run = [(one, results, judged(one, results)) for one, results in found if results is not None]
     parts = [
         _OPENING,
@@ -122,12 +124,13 @@ def _difference(part: Mapping[str, Any]) -> str:
 def _chapter(one: Experiment, results: Mapping[str, Any], readings: Sequence[Reading]) -> Iterator[str]:
     runs, tool, data = results["runs"], results["tool"], results["data"]
     hours = sum(run["seconds"] for run in runs) / 3600
+    devices = dict.fromkeys(f"{run['device']['name']}, torch {run['device']['torch']}" for run in runs)
     sizes = ", ".join(f"{name} {data[name]}" for name in ("train", "test", "records", "columns") if name in data)
     yield f"\n## {one.says}\n"
     yield f"```\n{one.command()}\n```\n"
     yield (
         f"{len(runs)} runs, root seed {results['seed']}, {hours:.1f} hours in all; data {data['name']} ({sizes}); "
-        f"{results['device']['name']}, torch {results['device']['torch']}, {tool['name']} {tool['version']}.\n"
+        f"{'; '.join(devices)}; {tool['name']} {tool['version']}.\n"
     )
     yield "What differs from the paper, or is not said there:\n"
     yield from (f"* {sentence}" for sentence in one.differs)

@@ -2,8 +2,8 @@
 
 `experiments.toml` lists the experiments. A record, `records/NAME.json`, holds the results of `ldp-audit train` without
 what was measured beside accuracy and spend: for each run its settings, its seed, its accuracy after every round and its
-seconds; for each point its exact spend; the data, the device and the versions. What is said of a record is about the
-points all of whose repeats it has.
+seconds, and its device if that is another than the first run's; for each point its exact spend; the data, the device
+and the versions. What is said of a record is about the points all of whose repeats it has.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from ldp_audit.training.pipeline import plan_class, sweeps_of
@@ -101,12 +102,14 @@ def written(record: Mapping[str, Any]) -> str:
 def condensed(results: Mapping[str, Any]) -> dict[str, Any]:
     """The record of an experiment's results."""
     runs = results["runs"]
-    varied = varied_fields(runs)
+    varied, device = varied_fields(runs), runs[0]["device"]
     return {
         **{name: results[name] for name in ("schema_version", "tool", "pipeline", "seed", "data")},
-        "device": runs[0]["device"],
+        "device": device,
         "settings": {name: value for name, value in runs[0]["settings"].items() if name not in varied},
-        "runs": [_condensed_run(run, varied) for run in runs],
+        "runs": [
+            _condensed_run(run, varied) | ({} if run["device"] == device else {"device": run["device"]}) for run in runs
+        ],
         "spend": [
             {name: one[name] for name in ("settings", "delta", "claimed", "everything")}
             | {"adjacency": one["protocol"]["adjacency"]}
@@ -137,7 +140,7 @@ def expanded(record: Mapping[str, Any]) -> dict[str, Any]:
             "settings": {**record["settings"], **run["settings"]},
             "seed": run["seed"],
             "seconds": run["seconds"],
-            "device": record["device"],
+            "device": run.get("device", record["device"]),
             "rounds": [{"round": number, "accuracy": one} for number, one in enumerate(run["rounds"], start=1)],
         }
         for run in record["runs"]
@@ -148,9 +151,9 @@ def expanded(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def recorded(name: str) -> dict[str, Any] | None:
+def recorded(name: str, folder: Traversable = RECORDS) -> dict[str, Any] | None:
     """An experiment's record in the form of results, its complete points alone; None if there is none."""
-    file = RECORDS / f"{name}.json"
+    file = folder / f"{name}.json"
     known = expanded(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
     return None if known is None else complete(known, max(sweep.repeats for sweep in experiment_named(name).sweeps()))
 
