@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from ldp_audit.accounting.shuffling.clones import MOST_EPSILON
 from ldp_audit.numerics import between, whole
 from ldp_audit.training.pipeline import check_choice, check_flag
 
@@ -37,7 +38,7 @@ class LdpFlSettings:
     n: clients, >= 1.
     fraction: share of the clients chosen in each round, in (0, 1]; at least one client.
     rounds: of communication, >= 1.
-    epsilon: of one weight's report, nats, >= 1e-12; inf for federated averaging, without clipping and perturbation.
+    epsilon: of one weight's report, nats, in 1e-12 .. 700; inf for federated averaging, without clipping and perturbation.
     perturb: false reports clipped weights without noise, to measure the cost of clipping.
     ranges: "fixed": (center, radius) for all layers; "adaptive": by layer, updated from the averaged weights.
     center: of the fixed range, in -1e10 .. 1e10, and within 1e4 radii of 0.
@@ -96,7 +97,7 @@ class LdpFlSettings:
         for name in _POSITIVE:
             between(getattr(self, name), name, "a finite number > 0", lambda value: 0 < value < math.inf)
         between(self.fraction, "fraction", "a number in (0, 1]", lambda value: 0 < value <= 1)
-        between(self.epsilon, "epsilon", "a number >= 1e-12, or inf", lambda value: value >= _LEAST_EPSILON)
+        between(self.epsilon, "epsilon", "a number in [1e-12, 700], or inf", self._is_epsilon)
         between(self.center, "center", "a number in [-1e10, 1e10]", lambda value: abs(value) <= _LARGE)
         for name in _RADII:
             between(getattr(self, name), name, "a number in [1e-10, 1e10]", lambda value: 1 / _LARGE <= value <= _LARGE)
@@ -107,6 +108,10 @@ class LdpFlSettings:
             )
         if self.most < self.least:
             raise ValueError(f"most must be >= least = {self.least!r}, got {self.most!r}")
+
+    @staticmethod
+    def _is_epsilon(value: float) -> bool:
+        return _LEAST_EPSILON <= value <= MOST_EPSILON or value == math.inf
 
     @property
     def chosen(self) -> int:
