@@ -42,7 +42,6 @@ from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.discrete_loss import DiscreteLoss
-from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.hulls import levels_of
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.log_space import expit
@@ -154,8 +153,8 @@ def _tail(loss: PairLoss, epsilon: float) -> tuple[float, float]:
     if epsilon >= loss.supremum():
         return 0.0, 0.0
     low, high = _ends(loss, epsilon)
-    if isinstance(loss, EnclosedLoss):
-        least = max(low, *(_tail(one, epsilon)[0] for one in loss.attained()))
+    if reached := loss.attained():
+        least = max(low, *(_tail(one, epsilon)[0] for one in reached))
         return least, max(least, _above(loss, epsilon))
     atoms = loss.atoms()
     if atoms is not None and atoms.exact:
@@ -220,9 +219,9 @@ def _of_pair(loss: PairLoss, alpha: float) -> tuple[float, float]:
     if alpha == 0:
         low, high = loss.log_delta_bounds(math.inf)
         return _moved(low, -1), _moved(high, 1)
-    if isinstance(loss, EnclosedLoss):  # a test may have the upper loss's rate for no pair
-        high = _of_pair(loss.upper, alpha)[1]
-        return min(high, max(_of_pair(one, alpha)[0] for one in loss.attained())), high
+    if reached := loss.attained():
+        high = _of_pair(loss.side(1), alpha)[1]
+        return min(high, max(_of_pair(one, alpha)[0] for one in reached)), high
     mu, gaussian = loss.dominating_gaussian()
     if gaussian:
         found = float(ndtr(ndtri(alpha) + mu))

@@ -27,7 +27,6 @@ from scipy.special import ndtr, ndtri
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.discrete_loss import DiscreteLoss
-from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.hulls import levels_of
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.inputs import numbers_of
@@ -79,9 +78,9 @@ def trade_off_from_below(mechanism: Any, alpha: ArrayLike, levels: ArrayLike) ->
 
 
 def _of_pair(loss: PairLoss, rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if isinstance(loss, EnclosedLoss):  # a test may have the upper loss's rate for no pair
-        low = _of_pair(loss.upper, rates)[0]
-        return low, np.maximum(low, np.minimum.reduce([_of_pair(one, rates)[1] for one in loss.attained()]))
+    if reached := loss.attained():
+        low = _of_pair(loss.side(1), rates)[0]
+        return low, np.maximum(low, np.minimum.reduce([_of_pair(one, rates)[1] for one in reached]))
     mu, gaussian = loss.dominating_gaussian()
     if gaussian:
         found = np.asarray(ndtr(-ndtri(rates) - mu))

@@ -41,7 +41,7 @@ class EnclosedLoss(PairLoss):
         return self.largest and self.upper.exact
 
     def attained(self) -> tuple[PairLoss, ...]:
-        """The lower loss, in both orders where either is meant: whatever a test reaches on one of these is reached."""
+        """See `PairLoss`: the lower loss, in both orders where either is meant."""
         return (self.lower, self.lower.reversed()) if self.either_order else (self.lower,)
 
     def supremum(self) -> float:

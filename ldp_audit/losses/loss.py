@@ -103,6 +103,10 @@ class PairLoss(ABC):
         """The loss whose lower (0) or upper (1) bound on delta is this one's, without the other bound's work."""
         return self
 
+    def attained(self) -> tuple[PairLoss, ...]:
+        """Losses of certain pairs of neighbours, where this one need be no pair's; none where it is."""
+        return ()
+
     def supremum_lower_bound(self) -> float:
         """A lower bound of the supremum, nats."""
         lower = self if self.exact else self.known_bound(0)

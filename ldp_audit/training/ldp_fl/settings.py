@@ -38,7 +38,7 @@ class LdpFlSettings:
     n: clients, >= 1.
     fraction: share of the clients chosen in each round, in (0, 1]; at least one client.
     rounds: of communication, >= 1.
-    epsilon: of one weight's report, nats, in 1e-12 .. 700; inf for federated averaging, without clipping and perturbation.
+    epsilon: of one weight's report, nats, in 1e-12 .. 700; inf: federated averaging, without clipping and perturbation.
     perturb: false reports clipped weights without noise, to measure the cost of clipping.
     ranges: "fixed": (center, radius) for all layers; "adaptive": by layer, updated from the averaged weights.
     center: of the fixed range, in -1e10 .. 1e10, and within 1e4 radii of 0.

@@ -27,7 +27,7 @@ MOMENTS = AdaptiveRule("moments", 2.0, 0.01, 1.0)
         ({"epochs": True}, "epochs must be a whole number >= 1, got True"),
         ({"chunk": 0}, "chunk must be a whole number >= 1, got 0"),
         ({"epsilon": 0.0}, r"epsilon must be a number in \[1e-12, 700\], or inf, got 0.0"),
-        ({"epsilon": 800.0}, r"epsilon must be a number in \[1e-12, 700\], or inf, got 800.0"),  # nobody accounts for it
+        ({"epsilon": 800.0}, r"epsilon must be a number in \[1e-12, 700\], or inf, got 800.0"),
         ({"epsilon": math.nan}, r"epsilon must be a number in \[1e-12, 700\], or inf, got nan"),
         ({"fraction": 0.0}, r"fraction must be a number in \(0, 1\], got 0.0"),
         ({"fraction": 1.1}, r"fraction must be a number in \(0, 1\], got 1.1"),
