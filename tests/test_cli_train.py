@@ -40,7 +40,7 @@ def test_a_users_own_pipeline_runs_its_demonstration_and_writes_everything(tmp_p
     out = capsys.readouterr().out
     assert "9 runs of 3 points, root seed 0" in out
     assert re.search(r"^0\.03 +0\.\d{4} ± 0\.\d{4} +3 +0\.265512 +no number$", out, re.MULTILINE)
-    assert re.search(r"^none .* not private$", out, re.MULTILINE)
+    assert re.search(r"^none .* no promise$", out, re.MULTILINE)
     assert "SEEN: toy-epsilon (error rate 0.01)" in out
     found = document(tmp_path)
     assert found == json.loads((tmp_path / "copy.json").read_text())

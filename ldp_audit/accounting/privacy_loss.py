@@ -174,7 +174,8 @@ def adjacency_of(mechanism: Any) -> Adjacency | None:
 def privacy_loss(mechanism: Any, adjacency: Adjacency | None = None) -> PrivacyLoss:
     """The privacy loss of one report of this mechanism, between its neighbours.
 
-    Local privacy's neighbours are any two inputs, in both orders, so one pair's loss holds for both directions.
+    Local privacy's neighbours are any two inputs, in both orders, so one pair's loss holds for both directions; with a
+    record and without it they are two, unless the loss is its own reverse.
     mechanism: any mechanism of the toolkit, or the distribution it samples from (`implemented()`); any object with a
     profile `delta(epsilon)` and `exact_epsilon()`, which are trusted; a loss of a pair, which counts in both orders, as
     two directions unless its `reversed()` is itself; or a `PrivacyLoss`, which is returned.
@@ -191,8 +192,9 @@ def privacy_loss(mechanism: Any, adjacency: Adjacency | None = None) -> PrivacyL
     if isinstance(mechanism, Mechanism) and (own, asked) == ("add/remove", "replace"):
         return PrivacyLoss((mechanism.replaced_loss(),), adjacency=asked)
     pair = pair_loss_of(mechanism)
-    both = (pair, pair.reversed()) if isinstance(mechanism, PairLoss) and not is_mirrored(pair) else (pair,)
-    return PrivacyLoss(both, adjacency=own)
+    dominating = isinstance(mechanism, PairLoss) or own is not None
+    stated = () if isinstance(mechanism, PairLoss | Mechanism) else (ONE_PAIR,)
+    return PrivacyLoss((pair, pair.reversed()) if dominating and not is_mirrored(pair) else (pair,), stated, own)
 
 
 def is_mirrored(loss: PairLoss) -> bool:
@@ -206,6 +208,8 @@ def related(loss: PrivacyLoss, adjacency: Adjacency | None) -> PrivacyLoss:
         return loss
     return replace(loss, assumptions=(*loss.assumptions, EITHER_WAY), adjacency=adjacency)
 
+
+ONE_PAIR = "a stated profile is that of one pair of inputs, the same in either order; else a sum has no lower bound"
 
 EITHER_WAY = "a client whose record is absent sends its local reports all the same, of some input"
 """What makes a loss between any two inputs, a local report's, one of a record that is there or not."""

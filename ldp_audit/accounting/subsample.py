@@ -57,12 +57,12 @@ import numpy as np
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, adjacency_of, check_adjacency, is_mirrored, privacy_loss
 from ldp_audit.losses.binomial import log_binomial
-from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, atoms_of, pure_loss
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, atoms_of, pure_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss, mixture
-from ldp_audit.losses.loss import LossWithInfinity, PairLoss, log_sum
+from ldp_audit.losses.loss import PairLoss, log_sum
 from ldp_audit.losses.subsampled_loss import ReplacedLoss, SamplingRate, subsampled, symmetric
 from ldp_audit.mechanisms.mechanism import AdditiveNoise, Adjacency
-from ldp_audit.mechanisms.subsample_release import SubsampleRelease
+from ldp_audit.mechanisms.subsample_release import SubsampleRelease, release_loss
 from ldp_audit.numerics import as_float, log_ratio, whole
 
 Kind = Literal["poisson", "without", "with"]
@@ -351,13 +351,6 @@ def nfdp(
     drawn = SamplingRate.with_replacement if replacement else SamplingRate.without_replacement
     left_out = drawn(release.n, release.k, whole(rounds, "rounds")).log_left_out
     if adjacency == "replace":
-        return PrivacyLoss((_released(left_out, left_out),), (SECRECY,), adjacency)
-    released = _released(left_out, 0.0)
+        return PrivacyLoss((release_loss(left_out, left_out),), (SECRECY,), adjacency)
+    released = release_loss(left_out, 0.0)
     return PrivacyLoss((released, released.reversed()), (SECRECY,), adjacency)
-
-
-def _released(log_first: float, log_second: float) -> PairLoss:
-    """Samples without the record, of these probabilities, are common to both distributions; all others are not."""
-    if log_first == -math.inf:
-        return INFINITE_LOSS
-    return LossWithInfinity(ZERO_LOSS, log_first, log_second) if log_first < 0 else ZERO_LOSS

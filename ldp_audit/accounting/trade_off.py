@@ -53,7 +53,8 @@ class TradeOffBounds(NamedTuple):
 def trade_off_bounds(loss: PrivacyLoss | PairLoss, alpha: ArrayLike) -> TradeOffBounds:
     """f between the worst neighbours, in whichever order they are worse.
 
-    The bounds are the same, to 1e-12, for finitely many losses and for Gaussian noise.
+    The bounds are the same, to 1e-12, for finitely many losses of one pair and for Gaussian noise. Of a channel whose
+    worst pair depends on the epsilon, or on the number of reports, the upper bound is that of one pair of inputs.
     alpha: false-alarm rates in [0, 1]; ValueError for anything else.
     """
     rates = rates_of(alpha)

@@ -180,6 +180,7 @@ def audit(
         sections["independent"] = together.to_dict()
     drawn = program.looked + found.drawn + 2 * test.trials + calls
     tested = [finding.witness.counts for finding in findings]
+    reach = Reach(choice.seen, test.trials, budget["event"], *claim)
     verdict, why = judged(
         violated=(claimed_epsilon is not None and best.epsilon > claimed_epsilon)
         or any(one.violated for one in divergences),
@@ -187,6 +188,7 @@ def audit(
         unrepeated=found.unrepeated,
         drift=drift(choice.seen, counts),
         untested=program.untested(tested) if law is None else None,
+        reach=reach,
     )
     result = AuditResult(
         verdict=verdict,
@@ -196,7 +198,7 @@ def audit(
         claimed_delta=claimed_delta,
         confidence=confidence,
         witness=best.witness,
-        reach=Reach(choice.seen, test.trials, budget["event"], *claim),
+        reach=reach,
         coverage_floor=floor,
         samples_used=drawn + (0 if together is None else together.samples_used),
         seconds=0.0,

@@ -163,7 +163,8 @@ def result_of(
     error, trials = 1 - record.confidence, min(counts.trials, counts.other_trials)
     region = Region(counts, error, record.design_epsilon, record.claimed_delta)
     epsilon, claimed = region.epsilon_lower(record.claimed_delta), record.claimed_epsilon
-    verdict, why = judged(violated=claimed is not None and epsilon > claimed, tested=[counts])
+    reach = Reach(counts, trials, error, claimed, record.claimed_delta, record.design_epsilon)
+    verdict, why = judged(violated=claimed is not None and epsilon > claimed, tested=[counts], reach=reach)
     return AuditResult(
         verdict=verdict,
         epsilon_lower=epsilon,
@@ -172,7 +173,7 @@ def result_of(
         claimed_delta=record.claimed_delta,
         confidence=record.confidence,
         witness=Witness(inputs, record.event, counts, record.calls_for_one),
-        reach=Reach(counts, trials, error, claimed, record.claimed_delta, record.design_epsilon),
+        reach=reach,
         coverage_floor=record.coverage_floor,
         samples_used=counts.trials + counts.other_trials,
         seconds=0.0,

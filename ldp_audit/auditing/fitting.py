@@ -128,10 +128,13 @@ class _Tests:
         return np.clip(2 * np.minimum(above, below), _LEAST, 1.0)
 
     def detectable(self) -> np.ndarray:
-        """The change of each probability, either way as far as there is room, that is caught with the wanted power."""
+        """The change of each probability, either way as far as there is room, that is caught with the wanted power.
+
+        Infinite where so few outputs show no change at all.
+        """
         ways = self._rise(self.probability), self._rise(1 - self.probability)
         change = np.fmax(*ways)
-        return np.where(np.isnan(change), 1.0, change)
+        return np.where(np.isnan(change), math.inf, change)
 
     def _rise(self, probability: np.ndarray) -> np.ndarray:
         """How far this probability must rise to be caught; NaN where even 1 is not."""
@@ -230,7 +233,7 @@ class FitWitness:
 
     inputs: those on which it was counted.   cell: the event in words.   hits of trials were seen, expected is the
     law's probability, an average over the inputs.   p_value: with the price of all other events.
-    detectable: the smallest change of its probability that is caught with probability 0.95.
+    detectable: the smallest change of its probability that is caught with probability 0.95; infinite if none is.
     """
 
     inputs: tuple[Any, ...]
@@ -262,7 +265,7 @@ class FitWitness:
             "observed": self.observed,
             "expected": self.expected,
             "p_value": self.p_value,
-            "detectable": self.detectable,
+            "detectable": plain(self.detectable),
         }
 
 
@@ -302,6 +305,8 @@ class FitResult:
         ]
         lines += [
             f"  a change by {change:.3g} {_SAYS[kind]} is caught with probability 0.95"
+            if change < math.inf
+            else f"  no change {_SAYS[kind]} is caught with probability 0.95: too few samples"
             for kind, change in self.detectable.items()
         ]
         lines += [f"  note: {note}" for note in self.notes]
@@ -317,7 +322,7 @@ class FitResult:
             "p_value": self.p_value,
             "confidence": self.confidence,
             "witness": self.witness.to_dict(),
-            "detectable": self.detectable,
+            "detectable": {kind: plain(change) for kind, change in self.detectable.items()},
             "tests": self.tests,
             "samples_used": self.samples_used,
             "seconds": self.seconds,

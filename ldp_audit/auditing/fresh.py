@@ -2,12 +2,16 @@
 
 What a program remembers from call to call (a permanent answer for each value, a cache, a generator that it made once)
 makes all outputs of a run depend on one draw, and no comparison within the run shows it. So the sampler is pickled
-before its first call. Where a claim would be refuted, and the pickle has changed since, or the first call made again
-does not give what it gave (`Program.repeats_its_first_call`), a new process loads the pickle, is copied 16 times, and
+before its first call. Where a claim would be refuted, a new process loads the pickle, is copied 16 times or more, and
 each copy counts the event in outputs of its own: (hits on the first input, hits on the second). The global generators
 of Python, numpy and torch are seeded anew in each copy. Where all copies still count the same, as with a generator that
 the program's module has made, each loads the pickle itself; and where even these count the same, as with a generator in
 the pickle, one is kept.
+
+That it gives its first call's answer again is no sign of a program that remembers nothing: an answer that was drawn
+from the generator, and kept, is drawn again. It is a sign that the new process asks the same program, rather than one
+whose settings were changed in this process after they were imported; and a later call, which it answers otherwise than
+this process does, is then a sign of a memory.
 
 A function or class of a module is pickled by its name, so that the new process imports the module anew; what has no
 such name is pickled by value, which needs cloudpickle.
@@ -15,67 +19,184 @@ such name is pickled by value, which needs cloudpickle.
 
 from __future__ import annotations
 
+import atexit
+import gc
+import importlib
 import io
+import math
 import os
 import pickle
 import random
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ldp_audit.auditing.program import DEPENDENCE, Program, Sampler
+from ldp_audit.auditing.program import DEPENDENCE, Call, DeclaredSampler, NamedSampler, Program, Sampler
 from ldp_audit.auditing.result import Witness
 
-COPIES, COPIED = 16, 256
-"""Copies of the new process, and outputs of each on either input."""
+_FEWEST_COPIES, _OUTPUTS, _FEWEST_OUTPUTS = 16, 4096, 64
+"""Copies, at least; outputs on either input of all copies, about, and of each, at least."""
+_HIDDEN, _MOST_EPSILON = 1e-3, 3.6
+"""The probability that all copies of a client which remembers give true answers, where its epsilon is at most this.
+
+A larger epsilon would need more copies than the 129 of this one, and gets as many.
+"""
 
 _SECONDS = 60.0
 _MOST_BYTES = 2**26
 _FIRST_COPY = 1000  # in keys, after the calls of the other look for dependence
 
 
+_FORKS = hasattr(os, "fork")
+_OURS = ("ldp_audit.auditing.", "ldp_audit.mechanisms.")
+"""Modules of which a target of the command line, and an adapter, may need more than this one imports."""
+
+
 class NotFreshError(Exception):
     """The program could not be asked afresh. The message says why."""
 
 
+class _FailedError(Exception):
+    """A copy raised an error, or died."""
+
+
+class FreshCounts(NamedTuple):
+    """What copies of a program, which had never been called, counted.
+
+    hits: of the event, shape (2, copies); (2, 1) where all copies draw the same.   size: outputs, of a copy and input.
+    same: whether a copy answered the program's first call as it did, and a later one as a first call of its own.
+    """
+
+    hits: np.ndarray
+    size: int
+    same: tuple[bool, bool]
+
+
 class Fresh:
-    """The sampler as it is now, to be asked later.   Not kept where its pickle takes more than 64 MB."""
+    """The sampler as it is now, to be asked later.   Not kept where its pickle takes more than 64 MB.
+
+    shared: why a new process would ask the same running program; "" where it would not.
+    """
 
     def __init__(self, sampler: Sampler) -> None:
         self._pickle, self._why = b"", ""
+        self.shared = sampler.shared if isinstance(sampler, DeclaredSampler) else ""
         try:
             self._pickle = _pickled(sampler)
         except Exception as error:  # noqa: BLE001  (a user's object may raise anything when it is pickled)
             self._why = f"it cannot be pickled, {type(error).__name__}: {error}"
 
-    def differs(self, sampler: Sampler) -> bool:
-        """Whether the sampler's pickle is another one by now, as that of an object which keeps its answers is."""
-        return bool(self._pickle) and self._pickle != Fresh(sampler)._pickle  # noqa: SLF001  (of the same class)
+    def counts(
+        self, program: Program, witness: Witness, stage: int, epsilon: float, later: Call | None = None
+    ) -> FreshCounts:
+        """What copies count.   epsilon: of a client, at most, if the program is sound.   later: a call, made late.
 
-    def counts(self, program: Program, witness: Witness, stage: int) -> np.ndarray:
-        """The event's hits in each copy, shape (2, COPIES); (2, 1) where all draw the same. Raises NotFreshError."""
+        Raises NotFreshError.
+
+        An answer that a client of this epsilon gives for ever is the true one with a probability of at most
+        1/(1 + exp(-epsilon)), and copies which all answer truthfully do not show that it was given for ever.
+        """
         if not self._pickle:
             raise NotFreshError(self._why)
-        settings = replace(program, sampler=None, inputs=())  # type: ignore[arg-type]
+        copies = math.ceil(-math.log(_HIDDEN) / 2 / math.log1p(math.exp(-min(epsilon, _MOST_EPSILON))))
+        copies = max(copies, _FEWEST_COPIES)
+        size = max(_OUTPUTS // copies, _FEWEST_OUTPUTS)
         try:
-            job = pickle.dumps((sys.path, self._pickle, settings, witness, stage))
+            here = Path.cwd(), sys.path, dict(os.environ)
+            known = program.first, later
+            job = pickle.dumps((*here, self._pickle, program.of(_unknown), known, witness, stage, copies, size))
         except Exception as error:
             raise NotFreshError(f"its inputs cannot be pickled, {type(error).__name__}: {error}") from error
+        calls = 2 * copies * (size if witness.calls_for_one else 1)
+        seconds = _SECONDS + 4 * calls * program.seconds / max(1, program.calls)
+        same, hits = _Template.asked(job, seconds)
+        return FreshCounts(np.array(hits, dtype=np.int64).T, size, same)
+
+
+class _Template:
+    """A process that has imported this module and no program; each job is done in a copy of it. It ends with this one.
+
+    One at most, of this process: it takes a second to start.
+    """
+
+    _lock = threading.Lock()
+    _now: list[_Template] = []  # noqa: RUF012  (one for all)
+
+    def __init__(self) -> None:
+        pipe, null = subprocess.PIPE, subprocess.DEVNULL
+        self._owner = os.getpid()
+        self._process = subprocess.Popen(  # noqa: S603  (this module, in this interpreter)
+            [sys.executable, "-m", __name__], stdin=pipe, stdout=pipe, stderr=null, start_new_session=True
+        )
+
+    @classmethod
+    def asked(cls, job: bytes, seconds: float) -> tuple[tuple[bool, bool], list[list[int]]]:
+        """What it finds (see `_answered`). Raises NotFreshError, also after so many seconds."""
+        with cls._lock:
+            if not (cls._now and cls._now[0].is_ours()):
+                cls.end_all()
+                cls._now.append(cls())
+            found = cls._now[0].answer(job, seconds)
+            if found is None or not _FORKS:
+                cls.end_all()
+        if found is None:
+            raise NotFreshError(f"a new process took more than {seconds:.0f} s, or died")
+        if isinstance(found, str):
+            raise NotFreshError(f"a new process cannot ask it: {found}")
+        return found
+
+    def is_ours(self) -> bool:
+        """Whether it waits for a job of this process."""
+        return self._owner == os.getpid() and self._process.poll() is None
+
+    def answer(self, job: bytes, seconds: float) -> Any:
+        """What it finds, or the text of an error; None where it took longer, or died."""
+        process, own = self._process, [name for name in sys.modules if name.startswith(_OURS)]
+        question = pickle.dumps((own, job))
+        late = threading.Timer(seconds, self._kill)
+        late.start()
         try:
-            ran = subprocess.run(  # noqa: S603  (this module, in this interpreter)
-                [sys.executable, "-m", __name__], input=job, capture_output=True, timeout=_SECONDS, check=False
-            )
-        except subprocess.TimeoutExpired:
-            raise NotFreshError(f"a new process took more than {_SECONDS:g} s") from None
-        if ran.returncode:
-            last = ran.stderr.decode(errors="replace").strip().splitlines()[-1:]
-            raise NotFreshError(f"a new process cannot ask it: {' '.join(last)}")
-        return np.frombuffer(ran.stdout, dtype=np.int64).reshape(-1, 2).T
+            process.stdin.write(len(question).to_bytes(8, "big") + question)  # type: ignore[union-attr]
+            process.stdin.flush()  # type: ignore[union-attr]
+            size = process.stdout.read(8)  # type: ignore[union-attr]
+            answer = process.stdout.read(int.from_bytes(size, "big"))  # type: ignore[union-attr]
+            return pickle.loads(answer) if size else None  # noqa: S301  (from the process that this one started)
+        except (BrokenPipeError, EOFError, pickle.UnpicklingError):
+            return None
+        except BaseException:  # an interruption leaves half an answer behind
+            self._kill()
+            raise
+        finally:
+            late.cancel()
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL) if _FORKS else self._process.kill()
+
+    def end(self) -> None:
+        """Let it end, unless it is another process's."""
+        if self._owner == os.getpid():
+            with suppress(BrokenPipeError):
+                self._process.stdin.close()  # type: ignore[union-attr]
+            self._process.stdout.close()  # type: ignore[union-attr]
+            self._process.wait()
+
+    @classmethod
+    def end_all(cls) -> None:
+        """Let what this process has started end."""
+        while cls._now:
+            cls._now.pop().end()
+
+
+atexit.register(_Template.end_all)
 
 
 class _Limited(io.BytesIO):
@@ -101,37 +222,68 @@ def _pickled(sampler: Sampler) -> bytes:
 
 
 def _main() -> None:
-    """In the new process: read the job, count in copies, write the counts."""
-    answers = os.dup(1)
+    """In the new process: do job after job, each in a copy of it, until there are no more."""
+    answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what the program prints is no answer
-    path, pickled, program, witness, stage = pickle.loads(sys.stdin.buffer.read())  # noqa: S301  (from our parent)
+    jobs = sys.stdin.buffer
+    while size := jobs.read(8):
+        own, job = pickle.loads(jobs.read(int.from_bytes(size, "big")))  # noqa: S301  (from our parent)
+        for name in own:  # our own modules, which remember no program, and what they import: once, not in each copy
+            if name not in sys.modules:
+                importlib.import_module(name)
+        gc.freeze()  # no copy looks at what all of them share
+        try:
+            found: Any = _in_a_copy(partial(_answered, job))
+        except _FailedError as error:
+            found = str(error)
+        answer = pickle.dumps(found)
+        answers.write(len(answer).to_bytes(8, "big") + answer)
+        answers.flush()
+
+
+def _answered(job: bytes) -> tuple[tuple[bool, ...], list[list[int]]]:
+    """Whether copies answer the calls that are known as the program did, and the counts of all copies."""
+    folder, path, environment, pickled, program, known, *rest = pickle.loads(job)  # noqa: S301  (ours)
+    witness, stage, copies, size = rest
     sys.path[:] = path
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
 
     def counts() -> list[list[int]]:
-        return [_in_a_copy(partial(_counted, pickled, program, witness, (stage, copy))) for copy in range(COPIES)]
+        asked = [partial(_counted, pickled, program, witness, (stage, copy), size) for copy in range(copies)]
+        return [_in_a_copy(one) for one in asked]
 
-    def imported_once() -> tuple[list[list[int]], bool]:
-        pickle.loads(pickled)  # noqa: S301  (likewise: what it imports is imported once, not in each copy)
-        return counts(), "torch" in sys.modules
+    def imported_once() -> tuple[list[list[int]], bool, tuple[bool, ...]]:
+        sampler = pickle.loads(pickled)  # noqa: S301  (likewise: what it imports is imported once, not in each copy)
+        if isinstance(sampler, NamedSampler):
+            sampler.prepare()
+        same = tuple(_in_a_copy(partial(program.of(sampler).repeats, call)) for call in known)
+        return counts(), "torch" in sys.modules, same
 
-    found, with_torch = _in_a_copy(imported_once)
-    if _alike(found):
+    found, with_torch, same = _in_a_copy(imported_once)
+    if _alike(found, size):
         if with_torch:  # seconds for each copy; its generator is seeded anew in all of them
             import torch  # noqa: F401
         found = counts()
-    if _alike(found):
+    if _alike(found, size):
         del found[1:]
-    os.write(answers, np.array(found, dtype=np.int64).tobytes())
+    return same, found
 
 
-def _alike(counts: list[list[int]]) -> bool:
+def _alike(counts: list[list[int]], size: int) -> bool:
     """Whether all copies drew the same, as their counts show."""
-    return any(0 < column[0] < COPIED and len({*column}) == 1 for column in zip(*counts, strict=True))
+    return any(0 < column[0] < size and len({*column}) == 1 for column in zip(*counts, strict=True))
+
+
+def _unknown(x: Any, n: int, rng: np.random.Generator) -> Any:
+    """In the place of a sampler that has not been loaded."""
+    raise NotImplementedError
 
 
 def _in_a_copy(work: Callable[[], Any]) -> Any:
     """What it gives in a copy of this process; where there are none (Windows), in this one."""
-    if not hasattr(os, "fork"):
+    if not _FORKS:
         return work()
     source, sink = os.pipe()
     child = os.fork()
@@ -147,25 +299,25 @@ def _in_a_copy(work: Callable[[], Any]) -> Any:
         found = pickle.loads(answer.read() or pickle.dumps("a copy of it died"))  # noqa: S301  (from our child)
     os.waitpid(child, 0)
     if isinstance(found, str):
-        raise SystemExit(found)
+        raise _FailedError(found)
     return found
 
 
-def _counted(pickled: bytes, program: Program, witness: Witness, key: tuple[int, int]) -> list[int]:
+def _counted(pickled: bytes, program: Program, witness: Witness, key: tuple[int, int], size: int) -> list[int]:
     stage, copy = key
     random.seed(repr((program.seed, key)))
     np.random.seed(random.getrandbits(32))  # the program may use it
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(random.getrandbits(63))
-    asked = replace(program, sampler=pickle.loads(pickled))  # noqa: S301  (see `_main`)
+    asked = program.of(pickle.loads(pickled))  # noqa: S301  (see `_main`)
 
     def asked_once(x: Any, size: int, *last: int) -> int:
         return witness.event.count(asked.outputs(x, size, (DEPENDENCE, stage, *last)))
 
     if witness.calls_for_one:
-        places = [[(place, _FIRST_COPY + copy, call) for call in range(COPIED)] for place in (0, 1)]
+        places = [[(place, _FIRST_COPY + copy, call) for call in range(size)] for place in (0, 1)]
         return [sum(asked_once(x, 1, *key) for key in keys) for x, keys in zip(witness.inputs, places, strict=True)]
-    return [asked_once(x, COPIED, place, _FIRST_COPY + copy) for place, x in enumerate(witness.inputs)]
+    return [asked_once(x, size, place, _FIRST_COPY + copy) for place, x in enumerate(witness.inputs)]
 
 
 if __name__ == "__main__":

@@ -128,9 +128,11 @@ def audit_scores(
     ]
     bounds = [region.epsilon_lower(claimed_delta) for region in regions]
     best = int(np.argmax(bounds))
+    reach = Reach(choices[best].seen, min(map(len, test)), share, claimed_epsilon, claimed_delta)
     verdict, why = judged(
         violated=claimed_epsilon is not None and bounds[best] > claimed_epsilon,
         tested=[witness.counts for witness in witnesses],
+        reach=reach,
     )
     return AuditResult(
         verdict=verdict,
@@ -140,9 +142,7 @@ def audit_scores(
         claimed_delta=float(claimed_delta),
         confidence=float(confidence),
         witness=witnesses[best],
-        reach=Reach(choices[best].seen, min(map(len, test)), share, claimed_epsilon, claimed_delta)
-        if len(choices) > 1
-        else math.inf,
+        reach=reach if len(choices) > 1 else math.inf,
         coverage_floor=coverage_floor(min(chosen)) if len(choices) > 1 else 1.0,
         samples_used=sum(map(len, scores)),
         seconds=time.perf_counter() - start,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import inspect
 import math
 import sys
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,6 +71,11 @@ class DeclaredSampler(ABC):
     @abstractmethod
     def repeatable(self) -> bool:
         """Whether rng decides all outputs; False where that is not known."""
+
+    @property
+    def shared(self) -> str:
+        """Why a new process asks the same running program, with all that it remembers; "" where it asks a new one."""
+        return ""
 
 
 class NamedSampler(DeclaredSampler):
@@ -140,6 +147,10 @@ class _Where:
         return f"the sampler, on input {cut(self.x)} (call {'.'.join(map(str, self.key))}, n = {self.n})"
 
 
+Call = tuple[_Where, tuple[Any, ...]]
+"""A call, and what it gave."""
+
+
 @dataclass
 class Program:
     """A sampler and how it is called.
@@ -147,7 +158,9 @@ class Program:
     timeout: seconds that one call may take; None for no limit. A call that is over it is left behind in its thread.
     structure: how outputs are taken apart into vectors; None where they are numbers, labels or vectors themselves.
     inputs: two of them, on which it is learned whether outputs that are no numbers must be taken apart; none: they are
-    not.   looked: outputs that were drawn for that.
+    not.   looked: outputs that were drawn for that.   seconds, calls: how long how many calls took.
+    first: the first call; None where it was a large one.
+    Each call gets a copy of its input, so that a program which changes it does not hand it to its next call.
     """
 
     sampler: Sampler
@@ -157,12 +170,14 @@ class Program:
     structure: Structure | None = None
     inputs: Sequence[Any] = ()
     looked: int = field(default=0, init=False)
+    seconds: float = field(default=0.0, init=False)
+    calls: int = field(default=0, init=False)
     _shape: str | None = field(default=None, init=False, repr=False)
     _kind: str | None = field(default=None, init=False, repr=False)
     _merged: set[str] = field(default_factory=set, init=False, repr=False)
     _rows: set[str] = field(default_factory=set, init=False, repr=False)
     _words: list[int] = field(default_factory=list, init=False, repr=False)  # of 32 bits, the seed's
-    _first: tuple[_Where, tuple[Any, ...]] | None = field(default=None, init=False, repr=False)
+    first: Call | None = field(default=None, init=False, repr=False)
     _asked: bool = field(default=False, init=False, repr=False)
     _seeds: _Seeds | None = field(default=None, init=False, repr=False)
 
@@ -290,16 +305,23 @@ class Program:
         """Ask for fewer outputs a call where each is a long vector."""
         self.rows = max(1, min(self.rows, CHUNK_VALUES // dimension))
 
-    def repeats_its_first_call(self) -> bool:
-        """Whether the first call, made again now, gives the same outputs and leaves the generator in the same state.
+    def of(self, sampler: Sampler) -> Program:
+        """Another sampler, not called yet, in the place of this one."""
+        return replace(self, sampler=sampler, inputs=())
 
-        Then the outputs seem to follow from the arguments, so that nothing was remembered. Not so where the generator
-        is not used: the randomness is elsewhere, and a repetition shows nothing; nor where the first call was a large
-        one.
+    def recorded(self, x: Any, n: int, key: tuple[int, ...]) -> Call:
+        """What a call gives."""
+        where, rng = _Where(x, n, key), self._generator(key)
+        return where, _fingerprint(self._called(x, n, rng, where), rng)
+
+    def repeats(self, call: Call | None) -> bool:
+        """Whether the call, made now, gives the same outputs and leaves the generator in the same state.
+
+        Not so where the generator is not used: the randomness is elsewhere, and a repetition shows nothing.
         """
-        if self._first is None:
+        if call is None:
             return False
-        where, found = self._first
+        where, found = call
         rng = self._generator(where.key)
         untouched = rng.bit_generator.state
         again = _fingerprint(self._called(where.x, where.n, rng, where), rng)
@@ -308,9 +330,11 @@ class Program:
     def _called(self, x: Any, n: int, rng: np.random.Generator, where: _Where) -> Any:
         if not self._asked:
             _require_sampler(self.sampler)
-        raw = self._answer(x, n, rng, where)
+        start = time.perf_counter()
+        raw = self._answer(_unchanged(x), n, rng, where)
+        self.seconds, self.calls = self.seconds + time.perf_counter() - start, self.calls + 1
         if not self._asked and n <= _MOST_REPEATED:
-            self._first = (where, _fingerprint(raw, rng))
+            self.first = (where, _fingerprint(raw, rng))
         self._asked = True
         return raw
 
@@ -349,7 +373,8 @@ def _seed_like(found: Outputs, structure: Structure | None) -> _Seeds:
     names = ["y" if one else f"y[{place}]" for place in range(rows.shape[1])]
     distinct = np.array([len(np.unique(column)) for column in rows.T])
     whole_rows = ((rows >= 0) & (rows == np.floor(rows)) & (rows <= 2.0**64)).all(axis=0)
-    seeds = np.flatnonzero(whole_rows & (rows.mean(axis=0) >= _LEAST_SEED) & (distinct == len(rows)))
+    means = np.where(whole_rows, rows, 0.0).mean(axis=0)  # others may be infinite
+    seeds = np.flatnonzero((means >= _LEAST_SEED) & (distinct == len(rows)))
     others = [] if one else np.flatnonzero(distinct >= _MOSTLY * len(rows))
     return _Seeds(
         (*large, *(names[place] for place in seeds)),
@@ -450,6 +475,14 @@ def _guarded(sampler: Sampler, x: Any, n: int, rng: np.random.Generator, where: 
         raise ProgramError(f"{where}: {error}") from error
     except (Exception, SystemExit) as error:  # a user's program may raise anything, and must not end ours
         raise ProgramError(f"{where}: it raised {type(error).__name__}: {error}") from error
+
+
+def _unchanged(x: Any) -> Any:
+    """A copy of an input; itself where it cannot be copied, as a lock cannot."""
+    try:
+        return copy.deepcopy(x)
+    except Exception:  # noqa: BLE001  (a user's object may raise anything when it is copied)
+        return x
 
 
 def _into(answer: list[Any], sampler: Sampler, x: Any, n: int, rng: np.random.Generator, where: _Where) -> None:

@@ -204,17 +204,22 @@ def judged(
     unrepeated: float = 0.0,
     drift: str | None = None,
     untested: str | None = None,
+    reach: Reach | None = None,
 ) -> tuple[str, tuple[str, ...]]:
     """The verdict on a claim, and a note that says why it is inconclusive, where it is.
 
     tested: how often each event was seen in the test.   unrepeated: as of `ldp_audit.auditing.outputs.unrepeated`.
     drift: as of `ldp_audit.auditing.test.drift`.   untested: as of `Program.untested`.
-    A claim that was not refuted is inconclusive where it could not have been: no event was seen on either input, most
+    reach: of the test.
+    A claim that was not refuted is inconclusive where it could not have been: by no counts, as of a large claim and few
+    outputs; no event was seen on either input; most
     outputs are labels that never come again, or a coordinate may be the seed of a hash, which no event computes; or
     where the event was chosen on outputs unlike those of the test.
     """
     if violated:
         return VIOLATED, ()
+    if reach is not None and not reach.refutes:
+        return INCONCLUSIVE, (f"no counts of {reach.trials} outputs of each input refute the claim: it takes more",)
     if unrepeated > _MOST_UNREPEATED:
         return INCONCLUSIVE, (
             f"{unrepeated:.0%} of the outputs are labels that came once only: nothing was tested about them; return "

@@ -12,11 +12,14 @@ bits are beyond these few calls.
 Noise that outputs of one call share (one draw for a whole call, or a draw used again within it) makes the counts of an
 event vary from call to call more than those of independent outputs do. So a test has some 32 calls of each input, or
 more, and before a program is accused, its event is counted in 16 further calls of that size (`if_independent`).
-Independent outputs give binomial counts of one probability p, whose dispersion, the sum of (c - n p)**2/(n p (1 - p)),
-is about chi-squared with 15 degrees of freedom (Fisher 1925, section 19). What a program remembers from call to call is
-not seen so: where its first call does not give again what it gave, or its pickle has changed, the event is counted in
-16 copies of the program from before that call (`Fresh`), whose counts are compared in the same way with each other,
-and all together with the test's.
+Independent outputs give binomial counts c of n with one probability p. Two signs that they are not: a dispersion, the
+sum of (c - n p)**2/(n p (1 - p)), that is large for the chi-squared law with 15 degrees of freedom (Fisher 1925,
+section 19), where counts are large enough for that law; and a likelihood of mixed counts (beta-binomial, or of two
+binomial laws, over fixed grids) divided by that of binomial ones at their likeliest p, which exceeds t with a
+probability of at most 1/t (universal inference: Wasserman, Ramdas and Balakrishnan 2020, Theorem 1, here without a
+split, as the grids are fixed before any output is drawn). What a program remembers from call to call is not seen so:
+the event is also counted in 16 copies or more of the program from before its first call (`Fresh`), whose counts are
+compared in the same way with each other, and all together with the test's.
 """
 
 from __future__ import annotations
@@ -30,11 +33,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import bdtr, bdtrc, chdtrc
+from scipy.special import bdtr, bdtrc, betaln, chdtrc, logsumexp, xlogy
 
 from ldp_audit.auditing.bounds import Counts, Region
 from ldp_audit.auditing.events import Event
-from ldp_audit.auditing.fresh import COPIED, Fresh, NotFreshError
+from ldp_audit.auditing.fresh import Fresh, FreshCounts, NotFreshError
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
 from ldp_audit.auditing.program import CALLS, DEPENDENCE, TEST, Program, ProgramError
 from ldp_audit.auditing.result import INCONCLUSIVE, AuditResult, Witness, shown
@@ -411,7 +414,8 @@ def if_independent(
     """
     if not (result.violated or (result.claimed_epsilon is None and result.epsilon_lower > 0)):
         return result
-    said, why, drawn = dependence_of_outputs(result.witness, program, fresh, stage, calls=calls)
+    epsilon = result.epsilon_lower if result.claimed_epsilon is None else result.claimed_epsilon
+    said, why, drawn = dependence_of_outputs(result.witness, program, fresh, stage, epsilon=epsilon, calls=calls)
     result = replace(result, samples_used=result.samples_used + drawn)
     if why is not None:
         return replace(result, notes=(*result.notes, why))
@@ -430,13 +434,15 @@ def dependence_of_outputs(
     fresh: Fresh,
     stage: int = TEST,
     *,
+    epsilon: float,
     called: bool = False,
     calls: tuple[int, int] | None = None,
 ) -> tuple[str | None, str | None, int]:
     """What shows that outputs depend on each other; why that could not be looked at; how many outputs it took.
 
-    The first two are None where nothing is to be said.   called: whether the sampler was called before `program` was
-    made, so that its first call may be remembered.   The other arguments: see `if_independent`.
+    The first two are None where nothing is to be said.   epsilon: what a sound program has at most.
+    called: whether the sampler was called before `program` was made, so that its first call may be remembered.
+    The other arguments: see `if_independent`.
     """
     said, drawn = None, 0
     if not witness.calls_for_one:  # whose outputs are each a call of its own
@@ -444,14 +450,26 @@ def dependence_of_outputs(
         counts = _counts(program, witness, stage, count, size)
         drawn = counts.size * size
         said = _dispersed(counts, size, witness, "outputs of one call depend on each other", "calls")
-    pure = not called and program.repeats_its_first_call() and not fresh.differs(program.sampler)
-    if said is not None or pure:
-        return said, None, drawn
+    if said is not None or fresh.shared:
+        return said or fresh.shared, None, drawn
+    unseen = "whether the program remembers earlier calls could not be looked at"
     try:
-        counts = fresh.counts(program, witness, stage)
+        later = program.recorded(witness.inputs[0], 1, (DEPENDENCE, stage, 2, 0))
+        found = fresh.counts(program, witness, stage, epsilon, later)
     except NotFreshError as error:
-        return None, f"whether the program remembers earlier calls could not be looked at: {error}", drawn
-    return _remembered(counts, witness), None, drawn + counts.size * COPIED
+        return None, f"{unseen}: {error}", drawn
+    drawn += found.hits.size * found.size
+    said = _dispersed(found.hits, found.size, witness, _REMEMBERS, "fresh copies of it")
+    if said is not None:
+        return said, None, drawn
+    said = _apart_from_the_test(found, witness)
+    if called or all(found.same) or not program.repeats(later):
+        return said, None, drawn
+    if found.same[0]:
+        same = "a new process gives what it gave when it was first asked, and not what it gives now"
+        return said or f"{_REMEMBERS}: {same}; {_INSTEAD}", None, drawn
+    why = "a new process answers otherwise, as where a setting was changed after the program was imported"
+    return None, f"{unseen}: {why}", drawn
 
 
 def _counts(program: Program, witness: Witness, stage: int, count: int, size: int) -> np.ndarray:
@@ -463,11 +481,15 @@ def _counts(program: Program, witness: Witness, stage: int, count: int, size: in
     return np.array(calls)
 
 
+_REMEMBERS = "the program remembers earlier calls"
+_INSTEAD = "a bound needs a new client for each output, or all that one client sends as one output"
+
+
 def _dispersed(counts: np.ndarray, size: int, witness: Witness, what: str, groups: str) -> str | None:
     """A sentence where the counts of an input, shape (2, groups), vary more than independent outputs' do."""
-    chances = [_chance(column, size) for column in counts]
+    chances = [min(_chance(column, size), math.exp(-max(0.0, _evidence(column, size)))) for column in counts]
     place = int(np.argmin(chances))
-    if chances[place] >= FALSE_ALARM / 6:
+    if chances[place] >= FALSE_ALARM / 12:
         return None
     expected, seen = size * witness.counts.frequencies[place], counts[place]
     return (
@@ -477,21 +499,17 @@ def _dispersed(counts: np.ndarray, size: int, witness: Witness, what: str, group
     )
 
 
-def _remembered(counts: np.ndarray, witness: Witness) -> str | None:
-    """A sentence where copies from before the first call differ from each other, or all of them from the test."""
-    what = "the program remembers earlier calls"
-    said = _dispersed(counts, COPIED, witness, what, "fresh copies of it")
-    if said is not None:
-        return said
+def _apart_from_the_test(found: FreshCounts, witness: Witness) -> str | None:
+    """A sentence where copies from before the first call, all of them together, differ from the test."""
     tested = witness.counts
     run = ((tested.hits, tested.trials), (tested.other_hits, tested.other_trials))
     for place, (hits, trials) in enumerate(run):
-        again, asked = int(counts[place].sum()), counts[place].size * COPIED
+        again, asked = int(found.hits[place].sum()), found.hits[place].size * found.size
         if _apart(again, asked, hits, trials) < FALSE_ALARM / 6:
             return (
-                f"{what}: {asked * hits / trials:.4g} of {asked} on input {shown(witness.inputs[place])} should be in "
-                f"the event, and in fresh copies of it {again} were, which happens less than once in a million times; "
-                "a bound needs a new client for each output, or all that one client sends as one output"
+                f"{_REMEMBERS}: {asked * hits / trials:.4g} of {asked} on input {shown(witness.inputs[place])} should "
+                f"be in the event, and in fresh copies of it {again} were, which happens less than once in a million "
+                f"times; {_INSTEAD}"
             )
     return None
 
@@ -512,12 +530,40 @@ def drift(seen: Counts, tested: Counts) -> str | None:
     return None
 
 
+_LEAST_VARIANCE = 10.0
+"""Of a count whose dispersion is about chi-squared far out in its tail."""
+
+
 def _chance(counts: np.ndarray, size: int) -> float:
-    """The probability of so much dispersion, about."""
+    """The probability of so much dispersion, about; 1 where counts are small."""
     p = counts.mean() / size
-    if len(counts) == 1 or not 0 < p < 1:
+    if len(counts) == 1 or size * p * (1 - p) < _LEAST_VARIANCE:
         return 1.0
     return float(chdtrc(len(counts) - 1, ((counts - size * p) ** 2).sum() / (size * p * (1 - p))))
+
+
+_MEANS = 1 / (1 + np.exp(-np.linspace(-8, 8, 49)))
+_SPREADS = np.geomspace(0.01, 3e4, 14)
+"""Of a beta law with mean m and parameters m s and (1 - m) s."""
+_RARER = np.array([0.5, 0.1, 0.02, 0.004, 0.0008])
+"""The share of the second of two binomial laws."""
+
+
+def _evidence(counts: np.ndarray, size: int) -> float:
+    """The logarithm of a likelihood ratio that exceeds log t with a probability of at most 1/t for independent outputs.
+
+    counts: of `size` outputs each.
+    """
+    hits, total = int(counts.sum()), len(counts) * size
+    independent = xlogy(hits, hits / total) + xlogy(total - hits, 1 - hits / total)
+    values, times = np.unique(counts, return_counts=True)
+    c = values[:, None, None]
+    first, second = _MEANS[:, None] * _SPREADS, (1 - _MEANS[:, None]) * _SPREADS
+    beta = betaln(first + c, second + size - c) - betaln(first, second)
+    binomial = c[..., 0] * np.log(_MEANS) + (size - c[..., 0]) * np.log1p(-_MEANS)
+    two = np.logaddexp(binomial[:, :, None, None] + np.log1p(-_RARER), binomial[:, None, :, None] + np.log(_RARER))
+    ratios = [np.tensordot(times, one, 1) - independent for one in (beta, two)]
+    return float(logsumexp([logsumexp(one) - math.log(2 * one.size) for one in ratios]))
 
 
 def _apart(hits: int, trials: int, others: int, other_trials: int) -> float:

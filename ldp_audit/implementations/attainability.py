@@ -72,7 +72,7 @@ def by_samples(
             return sampler_map(x, *(grid.uniforms(random_words(rng, grid.size, n)) for _ in range(uniforms)))
 
     search = as_search(inputs)
-    program = Program(sampler, seed)
+    program = Program(sampler, seed, inputs=search.inputs)
     program.fit_rows(program.outputs(search.inputs[0], 1, (_SEARCH, 0)).dimension)
     channels, rests_on = [], []
     for first, second in search.pairs:
@@ -82,7 +82,7 @@ def by_samples(
             )
         bounds, witness = _pair(program, search.inputs, (first, second), samples, (1 - CONFIDENCE) / len(search.pairs))
         if fresh is not None and bounds.epsilon > 0:
-            said, why, _ = dependence_of_outputs(witness, program, fresh, called=True)
+            said, why, _ = dependence_of_outputs(witness, program, fresh, epsilon=bounds.epsilon, called=True)
             if said is not None:
                 bounds = LowerBounds(bounds.first, bounds.second, _NOTHING)
                 rests_on.append(f"nothing was found that counts, as {said}")

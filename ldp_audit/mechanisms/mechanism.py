@@ -24,6 +24,7 @@ from ldp_audit.losses.discrete_loss import symmetric_loss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import NoiseLoss
 from ldp_audit.losses.profile_loss import loss_of_profile
+from ldp_audit.mechanisms.channel_loss import channel_loss
 from ldp_audit.mechanisms.inputs import finite
 from ldp_audit.mechanisms.log_space import excess, levels
 from ldp_audit.mechanisms.variable import EPSILON, Variable
@@ -189,15 +190,28 @@ class Mechanism(ABC):
         return None
 
     def pair_loss(self) -> PairLoss:
-        """The privacy loss of a pair that dominates all pairs of inputs, in both orders."""
+        """The privacy loss of a pair that dominates all pairs of inputs, in both orders.
+
+        Where neighbours differ by a record (`adjacency`): of the pair with it and without it, in this order, which is
+        counted in the other order as well unless the loss is its own reverse.
+        """
         found = self.losses()
         if found is None:
-            return loss_of_profile(self)
+            return self._listed_loss() or loss_of_profile(self)
         positive, logs = (np.asarray(one, dtype=np.float64) for one in (found.positive, found.log_probs))
         finite = (positive > 0) & np.isfinite(positive)
         infinite = math.fsum(exp_upwards(log) for log in logs[positive == math.inf])
         infinite = min(1.0, math.nextafter(infinite, 2.0)) if infinite else 0.0  # never less than it is
         return symmetric_loss(positive[finite], logs[finite], infinite=infinite, rest=found.rest)
+
+    def _listed_loss(self) -> PairLoss | None:
+        """From the listed reports at the worst pair; None where there are none, or where floats do not hold them."""
+        if self.adjacency is not None or self.reports() is None:
+            return None
+        rows = _worst_rows(self)
+        if any(np.any((row < _LEAST_LOG) & (row > -math.inf)) for row in rows):
+            return None
+        return channel_loss([_weights(np.exp(row)) for row in rows])
 
     def replaced_loss(self) -> PairLoss:
         """The privacy loss of a pair that dominates all neighbours with a record replaced; ValueError where unknown."""
@@ -275,6 +289,17 @@ def upper_profile(loss: PairLoss, epsilon: ArrayLike) -> NDArray[np.float64] | n
     asked = levels(epsilon)
     logs = [loss.log_delta_bounds(level)[1] for level in asked.ravel().tolist()]
     return np.exp(np.reshape(logs, asked.shape))[()]
+
+
+_LEAST_LOG = -700.0
+"""The least logarithm whose exponential is a float with all its digits, about."""
+
+
+def _weights(row: NDArray[np.float64]) -> list[int]:
+    """Whole numbers in the ratio of these floats, exactly."""
+    parts = [one.as_integer_ratio() for one in row.tolist()]
+    common = max(below for _, below in parts)  # a power of 2, as all are
+    return [above * (common // below) for above, below in parts]
 
 
 def _worst_rows(mechanism: Mechanism) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

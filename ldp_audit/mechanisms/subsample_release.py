@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import mpmath
 import numpy as np
@@ -21,7 +21,7 @@ from ldp_audit.losses.subsampled_loss import SamplingRate
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import Example, Mechanism, Parameter
+from ldp_audit.mechanisms.mechanism import Adjacency, Example, Mechanism, Parameter
 from ldp_audit.mechanisms.randomness import BITS, Source, source_of
 from ldp_audit.mechanisms.variable import Variable
 
@@ -56,6 +56,7 @@ class SubsampleRelease(Mechanism):
         Parameter("n", RECORDS, typical=(10, 10_000)),
         Parameter("k", Variable("k", 0, oo, integer=True), typical=(1, 100)),
     )
+    adjacency: ClassVar[Adjacency | None] = "add/remove"
     example = Example(
         "SubsampleRelease(n=10, k=3)",
         "z: whether one record is in the data; n records with it, k draws",
@@ -81,11 +82,13 @@ class SubsampleRelease(Mechanism):
         return math.inf if self.k else 0.0
 
     def pair_loss(self) -> PairLoss:
-        """See base: one record replaced, which a sample with it reveals; this dominates its removal."""
-        if self.k == 0:
-            return ZERO_LOSS
+        """See base: from the data with the record, which a sample with it reveals, to the data without it."""
+        return release_loss(self._log_left_out(self.n), 0.0)
+
+    def replaced_loss(self) -> PairLoss:
+        """See base: a sample with either record reveals it."""
         left_out = self._log_left_out(self.n)
-        return INFINITE_LOSS if left_out == -math.inf else LossWithInfinity(ZERO_LOSS, left_out, left_out)
+        return release_loss(left_out, left_out)
 
     def worst_pair(self) -> tuple[str, str]:
         """The neighbours that attain delta()."""
@@ -141,6 +144,16 @@ class SubsampleRelease(Mechanism):
         """The log probability that one of `size` records is not drawn."""
         drawn = SamplingRate.with_replacement if self.replacement else SamplingRate.without_replacement
         return drawn(size, self.k).log_left_out
+
+
+def release_loss(log_first: float, log_second: float) -> PairLoss:
+    """The loss of a released sample, which has the record that differs, or not; without it, it is common to both data.
+
+    log_first, log_second: log probabilities of samples without it, by the data that it differs from and to.
+    """
+    if log_first == -math.inf:
+        return INFINITE_LOSS
+    return LossWithInfinity(ZERO_LOSS, log_first, log_second) if log_first < 0 else ZERO_LOSS
 
 
 def _first_different(source: Source, n: int, k: int) -> Any:

@@ -124,7 +124,7 @@ def accuracy(measured: Mapping[str, Any]) -> str:
 def spent(spend: Mapping[str, Any] | None, *, shuffled: bool) -> list[str]:
     """Cells of a point's epsilon: exact by name, shuffled on request, and the paper's."""
     if spend is None:
-        return ["not private", *([""] if shuffled else []), ""]
+        return ["no promise", *([""] if shuffled else []), ""]
     everything, claimed = spend["everything"], spend["claimed"]
     cells = [_ends(everything["by_name"])]
     if shuffled:

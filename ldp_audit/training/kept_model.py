@@ -37,6 +37,7 @@ class TrainedModel:
 
     pipeline, plan, seed: of the run.   data: description of the data set.   accuracy: as measured after the last round.
     spend: see `spend`; None if nothing in the run is private.   state: see `pipeline.Run`.
+    rounds: that were trained.
     """
 
     pipeline: str
@@ -46,6 +47,7 @@ class TrainedModel:
     accuracy: float
     spend: Mapping[str, Any] | None
     state: Mapping[str, Any]
+    rounds: int
 
     def networks(self) -> dict[str, nn.Module]:
         """The trained networks by name, on the CPU: one, or one for each party or each fold."""
@@ -57,10 +59,12 @@ class TrainedModel:
         """The run after its last round, on these data: to be evaluated, or advanced by the next rounds.
 
         rounds: their number, if the run is to have more.
-        Raises ValueError if the data do not fit, and for more rounds of a run that cannot be extended.
+        Raises ValueError if the data do not fit, for fewer rounds, and for more of a run that cannot be extended.
         """
         plan = self.plan
         if rounds is not None:
+            if rounds < self.rounds:
+                raise ValueError(f"rounds must be at least the {self.rounds} that were trained, got {rounds!r}")
             plan = replace(plan, rounds=rounds)  # type: ignore[type-var]  (a Plan is a dataclass)
             if not is_extendable(plan):
                 raise ValueError(f"rounds must be left as they are: a run of {self.pipeline} cannot be extended so")
@@ -93,7 +97,7 @@ def load_model(path: str | Path, *, own: bool = False) -> TrainedModel:
     kind = plan_class(pipeline)
     try:
         values = {name: read_value(kind, name, v) if isinstance(v, str) else v for name, v in settings.items()}
-        return TrainedModel(pipeline, kind(**values), seed, data, accuracy, *rest)
+        return TrainedModel(pipeline, kind(**values), seed, data, accuracy, *rest, len(rounds))
     except DAMAGE as error:
         raise damaged(path, error) from None
 

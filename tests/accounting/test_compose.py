@@ -6,6 +6,8 @@ import itertools
 import math
 import time
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -29,6 +31,7 @@ from ldp_audit.mechanisms import (
     SubsampleRelease,
     TwoPoint,
 )
+from ldp_audit.mechanisms.mechanism import Mechanism
 from tests.together import together
 
 CHANNELS = st.lists(st.lists(st.integers(1, 9), min_size=3, max_size=3), min_size=2, max_size=2).map(
@@ -296,3 +299,32 @@ def test_an_epsilon_beyond_every_grid_has_a_delta_of_next_to_nothing() -> None:
 def test_a_noise_whose_loss_is_no_float_is_named() -> None:
     with pytest.raises(ValueError, match="sensitivity over sigma must be at most 1e"):
         compose([(Laplace(1.0), 1), (Gaussian(sigma=1e-200), 1)])
+
+
+class Uneven(Mechanism):
+    """A user's own: two inputs whose distributions are no mirror images of each other."""
+
+    rows: ClassVar = {0: (0.5, 0.3, 0.2), 1: (0.2, 0.2, 0.6)}
+
+    def reports(self):
+        return [0, 1, 2]
+
+    def log_prob(self, y, x):
+        return np.log(self.rows[x][y])
+
+    def worst_pair(self):
+        return 0, 1
+
+    def implemented(self, bits=64):
+        raise ValueError("not sampled")
+
+
+def test_an_own_mechanism_that_lists_its_reports_is_the_channel_of_its_worst_pair():
+    """Would catch sums of the larger of both directions' profiles called exact: 7.18 where the truth is above 6.76."""
+    channel = FiniteChannel(list(Uneven.rows.values()))
+    for times in (1, 10):
+        own, known = (compose([(one, times)]) for one in (Uneven(), channel))
+        assert own.exact == known.exact == (times == 1)
+        assert own.epsilon_bounds(0.1) == pytest.approx(known.epsilon_bounds(0.1), rel=1e-12)
+    stated = SimpleNamespace(delta=channel.delta, exact_epsilon=channel.exact_epsilon)
+    assert "that of one pair of inputs" in compose([(stated, 10)]).assumptions[0]

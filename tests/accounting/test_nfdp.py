@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ldp_audit.accounting.privacy_loss import compose, privacy_loss
 from ldp_audit.accounting.subsample import nfdp, subsample
-from ldp_audit.mechanisms import RandomizedResponse, SubsampleRelease
+from ldp_audit.mechanisms import Gaussian, RandomizedResponse, SubsampleRelease
 from tests.accounting.sampled_experiments import (
     Data,
     Law,
@@ -155,3 +155,17 @@ def test_two_rounds_against_all_pairs_of_samples() -> None:
 def test_bad_arguments_are_named(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         nfdp(**arguments)
+
+
+@together("replacement", [False, True])
+def test_the_mechanism_has_the_loss_of_its_neighbours(replacement: bool) -> None:
+    """Would catch the loss of a replaced record in the place of a removed one's, whose sums are smaller."""
+    release, noise = SubsampleRelease(10, 3, replacement), Gaussian(1.0)
+    assert (release.adjacency, len(privacy_loss(release).directions)) == ("add/remove", 2)
+    for adjacency in ("add/remove", "replace"):
+        law, own = privacy_loss(release, adjacency), nfdp(10, 3, replacement=replacement, adjacency=adjacency)
+        for level in (0.0, 0.1, 0.5, 3.0):
+            assert law.delta_bounds(level) == own.delta_bounds(level)
+    summed, wanted = (compose([(one, 1), (noise, 1)]) for one in (release, nfdp(10, 3, replacement=replacement)))
+    assert summed.epsilon_bounds(0.31) == wanted.epsilon_bounds(0.31)
+    assert not any("local reports" in one for one in summed.assumptions)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.auditing import assert_private, audit
+from ldp_audit.auditing.adapters import as_sampler
 from ldp_audit.auditing.assertions import NoPowerError
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.events import Event
@@ -22,6 +23,7 @@ from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.result import Witness
 from ldp_audit.auditing.test import dependence_of_outputs
+from tests.auditing import worker_samplers
 from tests.auditing.worker_samplers import (
     OfTwoSources,
     OneAnswer,
@@ -29,7 +31,9 @@ from tests.auditing.worker_samplers import (
     WithAnAnswer,
     apart,
     closure,
+    keeper,
     of_a_module,
+    of_a_record,
     one_draw,
     one_seed,
     own_entropy,
@@ -38,6 +42,8 @@ from tests.auditing.worker_samplers import (
     used_again,
 )
 from tests.together import together
+
+pytestmark = pytest.mark.asks_afresh
 
 
 @together("seed", range(4))
@@ -60,7 +66,7 @@ def test_without_a_claim_calls_are_compared_too() -> None:
 
 def test_what_is_said_is_what_was_seen() -> None:
     witness = Witness((0.0, 1.0), Event(((0.5, math.inf),)), Counts(3_000, 10_000, 7_000, 10_000))
-    said, _, drawn = dependence_of_outputs(witness, Program(one_draw), Fresh(one_draw))
+    said, _, drawn = dependence_of_outputs(witness, Program(one_draw), Fresh(one_draw), epsilon=1.0)
     assert said is not None
     assert said.startswith("outputs of one call depend on each other: 93.9 of 313 on input 0.0 should be in the event")
     assert drawn == 2 * 16 * 313
@@ -79,8 +85,8 @@ def test_a_part_that_a_call_shares_is_no_violation_to_bets_either() -> None:
 
 @pytest.mark.parametrize(
     ("make", "sequential"),
-    [(Rappor, False), (closure, True), (of_a_module, False)],
-    ids=["object", "closure, sequentially", "module"],
+    [(Rappor, False), (closure, True), (of_a_module, False), (keeper, False)],
+    ids=["object", "closure, sequentially", "module", "module, from the generator"],
 )
 def test_a_client_that_remembers_is_not_accused(make: Callable[[], Any], sequential: bool) -> None:
     """Would catch "violated, at least 2.4" of a sound program."""
@@ -99,6 +105,43 @@ def test_a_permanent_answer_is_no_leak_where_calls_for_one_output_repeat_it() ->
         assert_private(OneAnswer(), 1.0, (0, 1), detects=4.0)
 
 
+def test_a_client_that_almost_always_keeps_the_truth_is_not_accused() -> None:
+    """16 copies of it would all keep the true value, as the audited one does, in one of four audits."""
+    result = audit(keeper(3.0), (0, 1), 3.0, samples=20_000)
+    assert result.verdict == "inconclusive"
+    assert "of 64 on input" in result.notes[0]
+    assert "in 72 fresh copies of it 0 to 64 were" in result.notes[0]
+
+
+def test_an_answer_that_is_kept_in_the_input_is_no_memory_of_the_program() -> None:
+    """Would catch "violated" of a client whose record holds its permanent answer; inputs stay as they are."""
+    records = {"value": 0}, {"value": 1}
+    assert not audit(of_a_record, records, 1.0986, samples=20_000).violated
+    assert records == ({"value": 0}, {"value": 1})
+
+
+CLIENT = """
+import json, random, sys
+kept = {}
+for line in sys.stdin:
+    asked = json.loads(line)
+    draw = random.Random(asked["seed"])
+    kept.setdefault(asked["x"], asked["x"] if draw.random() < 0.75 else 1 - asked["x"])
+    for _ in range(asked["n"]):
+        print(kept[asked["x"]] if draw.random() < 0.9 else 1 - kept[asked["x"]])
+    sys.stdout.flush()
+"""
+
+
+def test_a_command_that_remembers_is_started_anew(tmp_path: Path) -> None:
+    """Would catch "violated, at least 2.1" of a client whose reports together have epsilon 1.0986."""
+    (tmp_path / "client.py").write_text(CLIENT)
+    sampler = as_sampler(command=[sys.executable, str(tmp_path / "client.py")])
+    result = audit(sampler, (0, 1), 1.0986, samples=20_000)
+    assert result.verdict == "inconclusive"
+    assert "16 fresh copies" in result.notes[0]
+
+
 @pytest.fixture
 def truthful(monkeypatch: pytest.MonkeyPatch) -> OfTwoSources:
     """Answers both values truthfully; its 16 copies, in another process, toss coins: all so once in 0.6**-32 = 1e7."""
@@ -106,7 +149,7 @@ def truthful(monkeypatch: pytest.MonkeyPatch) -> OfTwoSources:
     return OfTwoSources()
 
 
-def test_a_memory_is_looked_for_where_the_first_call_repeats_itself_by_it(truthful: OfTwoSources) -> None:
+def test_a_memory_from_another_source_is_seen(truthful: OfTwoSources) -> None:
     """Would catch "violated, at least 1.09" where all reports together have epsilon 0.41."""
     result = audit(truthful, (0, 1), 0.41, samples=20_000)
     assert result.verdict == "inconclusive"
@@ -162,17 +205,19 @@ def test_copies_of_a_generator_of_the_program_do_not_count_the_same(
     noisy = importlib.import_module("noisy")
     witness = audit(too_little_noise, (0.0, 1.0), samples=20_000).witness
     for sampler, copies in ((noisy.of_the_module, 16), (noisy.of_numpy, 16), (noisy.of_an_object, 1)):
-        counts = Fresh(sampler).counts(Program(sampler, 0), witness, 1)
-        assert counts.shape == (2, copies)
-        assert copies == 1 or all(len(set(column)) > 3 for column in counts.tolist())
+        program, fresh = Program(sampler, 0), Fresh(sampler)
+        program.outputs(0.0, 1, (0,))
+        found = fresh.counts(program, witness, 1, 1.0)
+        assert found.hits.shape == (2, copies)
+        assert copies == 1 or all(len(set(column)) > 3 for column in found.hits.tolist())
 
 
-def test_a_pure_program_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: Any, **__: Any) -> None:
-        raise AssertionError
-
-    monkeypatch.setattr("subprocess.run", refused)
-    assert audit(too_little_noise, (0.0, 1.0), 1.0, samples=20_000).violated
+def test_a_setting_that_a_new_process_does_not_have_is_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch "inconclusive" of a mutant by `monkeypatch`, which a new process imports without its fault."""
+    monkeypatch.setattr(worker_samplers, "SCALE", 0.2)
+    result = audit(worker_samplers.of_a_scale, (0.0, 1.0), 1.0, samples=20_000)
+    assert result.violated
+    assert "could not be looked at: a new process answers otherwise" in result.notes[-1]
 
 
 def test_what_cannot_be_asked_afresh_is_said() -> None:

@@ -337,3 +337,14 @@ def test_a_sampler_of_another_shape_or_that_raises_is_named() -> None:
         fit(lambda x, n, rng: np.zeros((n, 2)), law, [0])
     with pytest.raises(ProgramError, match=r"on input 0 .*: it returned 1 outputs"):
         fit(lambda x, n, rng: np.zeros(1), law, [0], samples=100)
+
+
+def test_no_change_is_called_detectable_that_so_few_outputs_cannot_show() -> None:
+    """Would catch "a change by 1 is caught" of 10 outputs, none of which is seen in a cell either way."""
+    law = RandomizedResponse(1.0, k=3)
+    result = fit(lambda x, n, rng: law.sample(np.full(n, x), rng=rng), law, (0, 1), samples=10)
+    assert result.detectable["cells"] == math.inf
+    assert (
+        "no change of any one cell on one input is caught with probability 0.95: too few samples" in result.describe()
+    )
+    assert result.to_dict()["detectable"]["cells"] == "inf"

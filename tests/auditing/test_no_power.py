@@ -56,6 +56,24 @@ def test_an_assertion_without_power_fails_and_says_why() -> None:
     assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
 
 
+def test_a_claim_that_no_counts_would_refute_is_inconclusive() -> None:
+    """Would catch "consistent" of a program that tells its input, claimed to have epsilon 20, after 1,000 outputs."""
+    for samples, verdict in ((1_000, "inconclusive"), (20_000, "violated")):
+        assert audit(lambda x, n, rng: np.full(n, x), (0, 1), 7.0, samples=samples).verdict == verdict
+    result = audit(randomized_response(1.0), (0, 1), 20.0, samples=1_000)
+    assert "outputs of each input refute the claim: it takes more" in result.notes[0]
+
+
+@pytest.mark.filterwarnings("error")
+def test_outputs_that_are_infinite_either_way_are_numbers() -> None:
+    def ends(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        return np.where(
+            rng.random(n) < 0.4, np.where(rng.random(n) < 0.5 + 0.1 * x, math.inf, -math.inf), rng.random(n)
+        )
+
+    assert audit(ends, (0, 1), 1.0, samples=5_000, confidence=1 - 1e-6).verdict == "consistent"
+
+
 class Numbered:
     """Sends its input itself, beside a running number of 15 bits."""
 

@@ -69,13 +69,13 @@ def rare(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
 @together("seed", range(4))
 def test_a_noisy_maximum_with_its_value_is_found_within_a_few_thousand_samples(seed: int) -> None:
     """Claim 1, truth 2.5. Seeded; every seed tried so far passes. With both inputs' search, and what is asked before a
-    program is accused, it is some 20,000."""
+    program is accused, it is some 28,000."""
     result = audited(noisy_max_value, QUERIES, 1.0, samples=1_000_000, confidence=0.95, seed=seed)
     assert result.violated
     assert 1.0 < result.epsilon_lower < 2.5
     run = result.sections["sequential"]
     assert run["path"][-1]["samples"] <= 4_000
-    assert result.samples_used <= 22_000
+    assert result.samples_used <= 30_000
     assert run["stopped"] == "violation"
 
 

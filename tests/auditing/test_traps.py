@@ -199,7 +199,7 @@ def test_consistent_comes_with_the_violation_that_would_have_been_caught():
 def test_a_run_that_can_see_nothing_says_so():
     """Trap 14: ten samples, and a claim that no ten samples contradict."""
     result = audit(randomized_response(1.0), (0, 1), 5.0, samples=10)
-    assert result.verdict == "consistent"
+    assert result.verdict == "inconclusive"
     assert result.detectable_epsilon == math.inf
     assert "probability 0.95: none" in result.describe()
 

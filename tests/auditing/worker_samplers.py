@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import signal
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +137,33 @@ def of_a_module() -> Any:
 
 def asked_module(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
     return MODULE(x, n, rng)
+
+
+KEPT: dict[int, int] = {}
+
+
+def keeper(epsilon: float = 1.02) -> Any:
+    """A bit of this epsilon, drawn from the generator at the first call and kept by a module."""
+    KEPT.clear()
+    return partial(kept, epsilon=epsilon)
+
+
+def kept(x: int, n: int, rng: np.random.Generator, epsilon: float) -> np.ndarray:
+    bit = KEPT.setdefault(x, x if rng.random() < 1 / (1 + math.exp(-epsilon)) else 1 - x)
+    return np.where(rng.random(n) < 0.997, bit, 1 - bit)
+
+
+def of_a_record(x: dict[str, int], n: int, rng: np.random.Generator) -> np.ndarray:
+    """A bit of epsilon 1.0986, kept in the client's record, and a report of it."""
+    bit = x.setdefault("kept", x["value"] if rng.random() < 0.75 else 1 - x["value"])
+    return np.where(rng.random(n) < 0.9, bit, 1 - bit)
+
+
+SCALE = 1.0
+
+
+def of_a_scale(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    return x + rng.laplace(scale=SCALE, size=n)
 
 
 class WithAnAnswer:

@@ -186,3 +186,13 @@ def test_scores_tell_what_they_should() -> None:
     assert grain.of(np.array([-1.5, 1.5, 4.0])).tolist() == [1099.0, 4096 + 1099.0, 4096 + 1102.0]
     assert grain.in_words(((4096 + 1099.0, 4096 + 1101.0),)) == "0 <= y < inf with a last bit of 2**-1 .. 2**0"
     assert grain.in_words(((-math.inf, math.inf),)).count("last bit") == 2
+
+
+def test_outputs_that_are_dictionaries_are_taken_apart() -> None:
+    """Would catch a refusal of what an audit of the same program takes: its bound is far above 0.9."""
+
+    def told(x: int, u: np.ndarray) -> list[dict[str, int]]:
+        return [{"bit": int(one < 0.25 + 0.5 * x), "version": 2} for one in u]
+
+    found = one_pair(told, (0, 1), Grid(16), 1)
+    assert 0.9 < found.epsilon <= math.log(3)

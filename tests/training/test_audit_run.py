@@ -45,7 +45,6 @@ class OwnPlan:
         return [made, replace(made, draw=coin)]
 
 
-@pytest.mark.usefixtures("in_this_process")
 @together("leaks", [True, False])
 def test_a_users_own_run_brings_its_canaries(leaks):
     """Would catch a verdict that ignores an observer, and an error that every observer spends anew."""

@@ -132,6 +132,8 @@ def test_a_kept_model_is_the_run_s_and_can_be_trained_on(name: str, tmp_path: Pa
     assert model.run(data).evaluate().items() <= last.items()
     tensors = [tensor for one in model.networks().values() for tensor in one.state_dict().values()]
     assert same(sorted(map(numbers, tensors)), sorted(weights(model.state["weights"])))
+    with pytest.raises(ValueError, match=r"rounds must be at least the \d+ that were trained, got 0"):
+        model.run(data, rounds=0)
     longer = model.run(data, rounds=len(record["rounds"]) + 1)
     whole, _ = trained(name, rounds=len(record["rounds"]) + 1)
     assert longer.advance(longer.rounds).items() <= whole["rounds"][-1].items()

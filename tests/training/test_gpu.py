@@ -51,7 +51,6 @@ def test_every_pipeline_runs_on_a_gpu_without_mixing_devices(name: str, settings
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("in_this_process")
 @every
 def test_every_audit_runs_on_a_gpu_too(name: str) -> None:
     plan, data = START[name]

@@ -223,7 +223,7 @@ def test_the_page_has_every_number_and_escapes_every_text(document: dict[str, An
     files = training_page.rendered(document, figures(document))
     page = files["report.md"]
     assert "| 0.5 | a | 0.4500 ± 0.6353 | 2 | 2 to 2.5 | 0.5 to 0.75 | 0.5 |" in page
-    assert "| 0.5 | b | 0.3000 | 1 | not private |  |  |" in page
+    assert "| 0.5 | b | 0.3000 | 1 | no promise |  |  |" in page
     assert "| a\\<b | opposite | 0.01 | a \\| b (Fig. 3): mean 0.25, more x none. Smaller here. |" in page
     assert "| epsilon 0.5 | server | 0.5 | infinite | exact | consistent |" in page
     assert "| epsilon inf | nothing is private |" in page

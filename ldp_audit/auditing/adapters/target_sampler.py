@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 
 from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler
 from ldp_audit.auditing.adapters.recognise import as_sampler, made
-from ldp_audit.auditing.program import NamedSampler, Sampler, source_of
+from ldp_audit.auditing.program import DeclaredSampler, NamedSampler, Sampler, source_of
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,12 @@ class TargetSampler(NamedSampler):
         sampler = _sampler(self.target, self.reports)
         return sampler.repeatable if isinstance(sampler, AdaptedSampler) else True
 
+    @property
+    def shared(self) -> str:
+        """See `DeclaredSampler`."""
+        sampler = _sampler(self.target, self.reports)
+        return sampler.shared if isinstance(sampler, DeclaredSampler) else ""
+
     def prepare(self) -> None:
         """See `NamedSampler`."""
         _sampler(self.target, self.reports)
@@ -62,13 +69,18 @@ def _object(target: str, *, fresh: bool) -> Any:
 
     owner, _, method = target.rpartition(".")
     if fresh and ":" in owner and isinstance(kind := targets.load(owner, classes=True), type):
-        return partial(_method_of_new, kind, method)
+        drawn = "rng" in inspect.signature(kind).parameters
+        return partial(_method_of_drawn if drawn else _method_of_new, kind, method)
     found = targets.load(target, classes=True)
     return found if fresh else made(found)
 
 
 def _method_of_new(kind: type, method: str) -> Any:
     return getattr(kind(), method)
+
+
+def _method_of_drawn(kind: type, method: str, rng: np.random.Generator) -> Any:
+    return getattr(kind(rng=rng), method)
 
 
 @cache

@@ -2,6 +2,8 @@
 
 The body is {"x": INPUT, "n": COUNT, "seed": SEED}, as of a command that is fed; the answer is a JSON array of COUNT
 outputs, with status 200. As of a command, a value that recurs in another spelling is refused, such as 1 and 1.0.
+A running service cannot be asked afresh, so that whether it remembers earlier requests is not looked at: it is accused
+of nothing unless the caller states that each answer is drawn anew.
 Hosts other than the loopback are refused unless they are allowed: an audit sends millions of outputs' worth of
 requests, and its inputs leave the machine. No redirect is followed, and no proxy is used.
 """
@@ -37,13 +39,21 @@ from ldp_audit.numerics import instance
 _BETWEEN = re.compile(r"[\s,]*")  # two elements of an array
 
 
-def from_url(url: str, *, timeout: float = 60.0, allow_remote: bool = False) -> UrlSampler:
+_SHARED = (
+    "whether the service remembers earlier requests cannot be looked at, since it is asked while it runs: --stateless, "
+    "or stateless=True, states that it does not; or let --command start its program, which is then asked afresh"
+)
+
+
+def from_url(url: str, *, timeout: float = 60.0, allow_remote: bool = False, stateless: bool = False) -> UrlSampler:
     """A sampler that asks a service for its outputs; the module's documentation has the protocol.
 
         as_sampler(url="http://127.0.0.1:8000/privatize")
 
     timeout: seconds that one request may take.   allow_remote: whether the host may be another than localhost,
-       127.0.0.0/8 and ::1.   Raises ValueError for any other url; what goes wrong later is a ProgramError.
+       127.0.0.0/8 and ::1.
+    stateless: whether the service draws each answer anew, and keeps none for later requests; where it may, no violation
+       is reported.   Raises ValueError for any other url; what goes wrong later is a ProgramError.
     """
     instance(url, str, "url", "http://HOST:PORT/PATH")
     parts = urlsplit(url)
@@ -55,7 +65,7 @@ def from_url(url: str, *, timeout: float = 60.0, allow_remote: bool = False) -> 
             "sends very many requests, and its inputs would leave the machine; --allow-remote, or allow_remote=True, "
             "if you may do that"
         )
-    return UrlSampler(url, checked_timeout(timeout))
+    return UrlSampler(url, checked_timeout(timeout), stateless)
 
 
 def _is_loopback(host: str) -> bool:
@@ -71,6 +81,7 @@ class UrlSampler(NamedSampler):
 
     url: str
     timeout: float = 60.0
+    stateless: bool = False
     _spelled: dict[Any, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __call__(self, x: Any, n: int, rng: np.random.Generator) -> list[Any]:
@@ -91,6 +102,11 @@ class UrlSampler(NamedSampler):
     def repeatable(self) -> bool:
         """See `NamedSampler`; a service is trusted to use the seed of its requests."""
         return True
+
+    @property
+    def shared(self) -> str:
+        """See `DeclaredSampler`."""
+        return "" if self.stateless else _SHARED
 
     def prepare(self) -> None:
         """See `NamedSampler`."""

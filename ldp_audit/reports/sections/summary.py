@@ -283,12 +283,11 @@ def _programs(report: dict[str, Any]) -> Paragraph:
 
 
 def _trained(results: dict[str, Any]) -> list[Text]:
-    """Accuracy without and with privacy, at the best point of each kind: if possible one with a published number."""
+    """Accuracy without and with privacy, at the best point of each kind."""
     spend = {str(one["settings"]): one for one in results["spend"]}
     private = [one for one in results["points"] if str(one["settings"]) in spend]
     other = [one for one in results["points"] if str(one["settings"]) not in spend]
-    counted = [one for one in private if (spend[str(one["settings"])]["claimed"] or {}).get("epsilon") is not None]
-    best = [max(kind, key=lambda one: one["accuracy"]["mean"], default=None) for kind in (other, counted or private)]
+    best = [max(kind, key=lambda one: one["accuracy"]["mean"], default=None) for kind in (other, private)]
     cells = ["–" if one is None else training_page.accuracy(one["accuracy"]) for one in best]
     cost = training_page.spent(spend[str(best[1]["settings"])], shuffled=False) if best[1] else ["–", "–"]
     return [training_page.title(results), *cells, *map(grouped, cost)]

@@ -122,10 +122,10 @@ class NoisyScores:
         return self.added.sigma if isinstance(self.added, spending.Gaussian) else self.added.scale
 
 
-def record_canary(release: SubsampleRelease, protocol: Protocol | None, draw: PartyRecords) -> Canary:
-    """The canary of NFDP: whether party 0 holds a record from which it draws its sample.
+def record_canary(release: SubsampleRelease, protocol: Protocol | None, draw: PartyRecords, party: int) -> Canary:
+    """The canary of NFDP: whether a party holds a record from which it draws its sample.
 
-    release: party 0's sampling.   protocol: of the run.
+    release: that party's sampling.   protocol: of the run.   party: its number.
     """
     exact, claimed = spending.sampling_record(release)["exact"], claim_of(protocol)
     promises = [Promise("exact", f"one draw of {release.k} from {release.n} records", exact["epsilon"], exact["delta"])]
@@ -133,7 +133,7 @@ def record_canary(release: SubsampleRelease, protocol: Protocol | None, draw: Pa
         promises.append(Promise("paper", claimed["says"], claimed["epsilon"], claimed["delta"]))
     return Canary(
         unit="record",
-        observer="the server: one score of a public image, that party 0 sends in the first round",
+        observer=f"the server: one score of a public image, that party {party} sends in the first round",
         worlds=("an odd image with an odd label is among the party's records", "it is not, one record less"),
         draw=draw,
         promises=tuple(promises),

@@ -102,16 +102,18 @@ class FedMdRun(Paced):
         elif release is not None and plan.communicates and release.delta(0.0) >= 1:
             yield "every record is trained on (delta is 1), so nothing is promised that could be broken"
         elif release is not None and plan.communicates:
-            yield canaries.record_canary(release, self.protocol(), self._attacked_party())
+            shares = holdings(self.data, plan, self.streams.numpy("parties")).private
+            number = min(range(len(shares)), key=lambda place: len(shares[place]))  # the one that is promised least
+            draw = self._attacked_party(number, shares[number])
+            yield canaries.record_canary(release, self.protocol(), draw, number)
 
-    def _attacked_party(self) -> PartyRecords:
-        """Party 0 after its pre-training, with an inverted public image as its first record."""
-        share = holdings(self.data, self.plan, self.streams.numpy("parties")).private[0]
-        party = replace(self.parties[0], model=copy.deepcopy(self.parties[0].model))
+    def _attacked_party(self, number: int, share: np.ndarray) -> PartyRecords:
+        """A party after its pre-training, with an inverted public image as its first record."""
+        party = replace(self.parties[number], model=copy.deepcopy(self.parties[number].model))
         self._pretrain(party)
         records = self._records(self.data, share)
         held = PartyRecords(self.plan, party.model, *records, self.first, 1 - self.public_x[:1], label=0)
-        return held.with_canary(self.streams.numpy("canary", 0))
+        return held.with_canary(self.streams.numpy("canary", number))
 
     def _noise(self) -> spending.Noise:
         plan = self.plan

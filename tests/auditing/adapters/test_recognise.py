@@ -237,6 +237,7 @@ def test_what_names_no_single_method_is_told_how_to_choose(target: Any, complain
         as_sampler(target)
 
 
+@pytest.mark.asks_afresh
 def test_clients_that_remember_are_audited_as_new_ones_with_as_many_reports_as_the_server_sees() -> None:
     """A permanent bit is 1 with probability 3/4 or 1/4, a report of it with 5/8 or 3/8: epsilon is 2 ln(5/3) = 1.02.
 

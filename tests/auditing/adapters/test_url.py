@@ -75,9 +75,16 @@ def test_a_sound_service_is_consistent_and_a_broken_one_violated(service: str, m
     """The first fails once in 1e6 seeds; at epsilon 2.2 the bound is below 1.5 with probability below 1e-9."""
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # nobody listens there: a proxy would be an error
     for path, verdict in (("/sound", "consistent"), ("/broken", "violated")):
-        sampler = as_sampler(url=service + path)
+        sampler = as_sampler(url=service + path, stateless=True)
         assert sampler(1, 20, np.random.default_rng(0)) == sampler(1, 20, np.random.default_rng(0))
         assert audit(sampler, (0, 1), 1.0, samples=5_000, confidence=1 - 1e-6).verdict == verdict
+
+
+def test_a_service_that_may_remember_is_not_accused(service: str) -> None:
+    """Would catch "violated" of a client that keeps its answers, which no request shows: 12 of 20 were accused."""
+    result = audit(as_sampler(url=service + "/broken"), (0, 1), 1.0, samples=5_000)
+    assert (result.verdict, result.epsilon_lower) == ("inconclusive", 0)
+    assert "--stateless" in result.notes[0]
 
 
 @together(

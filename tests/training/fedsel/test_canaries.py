@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import pytest
 import torch
 
 from ldp_audit.mechanisms import (
@@ -22,7 +21,6 @@ from ldp_audit.training.fedsel.canaries import user_canary
 from ldp_audit.training.fedsel.senders import ByRank, ByTopSet, FlatSender, Sender, TwoStageSender, Uniform
 from tests.together import together
 
-pytestmark = pytest.mark.usefixtures("in_this_process")
 ERROR = 1e-6
 CPU = torch.device("cpu")
 

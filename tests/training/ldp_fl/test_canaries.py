@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pytest
 import torch
 
 from ldp_audit.mechanisms import LayerRange, TwoPoint
@@ -26,7 +25,6 @@ from ldp_audit.training.ldp_fl.run import LdpFlRun
 from tests.together import together
 from tests.training.ldp_fl.small import images, plan, run
 
-pytestmark = pytest.mark.usefixtures("in_this_process")
 ERROR = 1e-6
 CPU = torch.device("cpu")
 RANGES = LayerRange((0.0, 0.5), (1.0, 0.25), ("a", "b"))
