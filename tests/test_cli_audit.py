@@ -458,7 +458,6 @@ def test_a_target_is_in_a_file_and_may_be_a_class_a_factory_or_a_method(
     assert ("encode, privatize: name one, such as Twice.encode" in capsys.readouterr().err) == (code == 2)
 
 
-@pytest.mark.asks_afresh
 def test_fresh_clients_are_audited_confirmed_and_named(tmp_path: Path) -> None:
     """One report has epsilon ln(5/3) = 0.511, two have ln(7/3) = 0.847. A bound of 20,000 samples is wrong with
     probability 1e-6; it lies 5 standard deviations below 0.847 on average, and 0.52 lies 14 below."""

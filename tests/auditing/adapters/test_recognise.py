@@ -237,17 +237,19 @@ def test_what_names_no_single_method_is_told_how_to_choose(target: Any, complain
         as_sampler(target)
 
 
-@pytest.mark.asks_afresh
 def test_clients_that_remember_are_audited_as_new_ones_with_as_many_reports_as_the_server_sees() -> None:
     """A permanent bit is 1 with probability 3/4 or 1/4, a report of it with 5/8 or 3/8: epsilon is 2 ln(5/3) = 1.02.
 
     Of two reports it is 2 ln(7/3) = 1.69. The first audit fails once in 1e6 seeds; in the second an event that has
-    0.191 and 0.035, of 4,800 each, is 10 deviations above the claim, of which the confidence takes 4.8. One client
-    alone has one permanent answer.
+    0.191 and 0.035, of 4,800 each, is 10 deviations above the claim, of which the confidence takes 4.8.
     """
     one, two = (as_sampler(fresh=MemoisedRappor, reports=reports) for reports in (1, 2))
     assert audit(one, (0, 1), 2 * math.log(5 / 3), samples=4_000, confidence=1 - 1e-6).verdict == "consistent"
     assert audit(two, (0, 1), 2 * math.log(5 / 3), samples=8_000, confidence=1 - 1e-6).verdict == "violated"
+
+
+@pytest.mark.asks_afresh
+def test_one_client_alone_that_remembers_has_one_permanent_answer() -> None:
     assert audit(as_sampler(MemoisedRappor), (0, 1), 2 * math.log(5 / 3), samples=8_000).verdict == "inconclusive"
 
 
