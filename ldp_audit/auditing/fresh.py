@@ -56,6 +56,8 @@ _FIRST_COPY = 1000  # in keys, after the calls of the other look for dependence
 
 
 _FORKS = hasattr(os, "fork")
+_ASKED = "LDP_AUDIT_ASKED_AFRESH"
+"""In the environment of a copy."""
 _OURS = ("ldp_audit.auditing.", "ldp_audit.mechanisms.")
 """Modules of which a target of the command line, and an adapter, may need more than this one imports."""
 
@@ -106,6 +108,8 @@ class Fresh:
         """
         if not self._pickle:
             raise NotFreshError(self._why)
+        if _ASKED in os.environ:
+            raise NotFreshError("the audit runs in a copy of a program, whose module audits it when it is imported")
         copies = math.ceil(-math.log(_HIDDEN) / 2 / math.log1p(math.exp(-min(epsilon, _MOST_EPSILON))))
         copies = max(copies, _FEWEST_COPIES)
         size = max(_OUTPUTS // copies, _FEWEST_OUTPUTS)
@@ -248,7 +252,7 @@ def _answered(job: bytes) -> tuple[tuple[bool, ...], list[list[int]]]:
     sys.path[:] = path
     os.chdir(folder)
     os.environ.clear()
-    os.environ.update(environment)
+    os.environ.update(environment, **{_ASKED: "1"})
 
     def counts() -> list[list[int]]:
         asked = [partial(_counted, pickled, program, witness, (stage, copy), size) for copy in range(copies)]

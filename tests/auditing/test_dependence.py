@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import random
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -218,6 +219,24 @@ def test_a_setting_that_a_new_process_does_not_have_is_no_memory(monkeypatch: py
     result = audit(worker_samplers.of_a_scale, (0.0, 1.0), 1.0, samples=20_000)
     assert result.violated
     assert "could not be looked at: a new process answers otherwise" in result.notes[-1]
+
+
+AUDITED_WHEN_IMPORTED = """
+from ldp_audit.auditing import audit
+
+def noisy(x, n, rng):
+    return x + 0.5 * rng.laplace(size=n)
+
+print(audit(noisy, (0.0, 1.0), 1.0, samples=20_000).verdict)
+"""
+
+
+def test_a_module_that_audits_itself_when_it_is_imported_ends(tmp_path: Path) -> None:
+    """Would catch copies that import it, audit it, start copies of their own, and so on."""
+    (tmp_path / "audited.py").write_text(AUDITED_WHEN_IMPORTED)
+    words = [sys.executable, "-c", "import audited"]
+    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    assert ran.stdout == "violated\n"
 
 
 def test_what_cannot_be_asked_afresh_is_said() -> None:
