@@ -192,9 +192,10 @@ def privacy_loss(mechanism: Any, adjacency: Adjacency | None = None) -> PrivacyL
     if isinstance(mechanism, Mechanism) and (own, asked) == ("add/remove", "replace"):
         return PrivacyLoss((mechanism.replaced_loss(),), adjacency=asked)
     pair = pair_loss_of(mechanism)
-    dominating = isinstance(mechanism, PairLoss) or own is not None
+    in_one_order = isinstance(mechanism, PairLoss) or own is not None  # a local report's pair dominates in both
+    directions = (pair, pair.reversed()) if in_one_order and not is_mirrored(pair) else (pair,)
     stated = () if isinstance(mechanism, PairLoss | Mechanism) else (ONE_PAIR,)
-    return PrivacyLoss((pair, pair.reversed()) if dominating and not is_mirrored(pair) else (pair,), stated, own)
+    return PrivacyLoss(directions, stated, own)
 
 
 def is_mirrored(loss: PairLoss) -> bool:
@@ -210,7 +211,7 @@ def related(loss: PrivacyLoss, adjacency: Adjacency | None) -> PrivacyLoss:
 
 
 ONE_PAIR = "a stated profile is that of one pair of inputs, the same in either order; else a sum has no lower bound"
-
+"""What the loss of an object that states its profile alone rests on."""
 EITHER_WAY = "a client whose record is absent sends its local reports all the same, of some input"
 """What makes a loss between any two inputs, a local report's, one of a record that is there or not."""
 

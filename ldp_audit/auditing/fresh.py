@@ -53,9 +53,7 @@ A larger epsilon would need more copies than the 129 of this one, and gets as ma
 _SECONDS = 60.0
 _MOST_BYTES = 2**26
 _FIRST_COPY = 1000  # in keys, after the calls of the other look for dependence
-
-
-_FORKS = hasattr(os, "fork")
+_FORKS = sys.platform != "win32"
 _ASKED = "LDP_AUDIT_ASKED_AFRESH"
 """In the environment of a copy."""
 _OURS = ("ldp_audit.auditing.", "ldp_audit.mechanisms.")
@@ -313,7 +311,7 @@ def _counted(pickled: bytes, program: Program, witness: Witness, key: tuple[int,
     np.random.seed(random.getrandbits(32))  # the program may use it
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(random.getrandbits(63))
-    asked = program.of(pickle.loads(pickled))  # noqa: S301  (see `_main`)
+    asked = program.of(pickle.loads(pickled))  # noqa: S301  (see `_answered`)
 
     def asked_once(x: Any, size: int, *last: int) -> int:
         return witness.event.count(asked.outputs(x, size, (DEPENDENCE, stage, *last)))

@@ -147,8 +147,8 @@ class _Where:
         return f"the sampler, on input {cut(self.x)} (call {'.'.join(map(str, self.key))}, n = {self.n})"
 
 
-Call = tuple[_Where, tuple[Any, ...]]
-"""A call, and what it gave."""
+Call = tuple[_Where, tuple[Any, Any]]
+"""A call, and what it gave: its outputs, and the state in which it left the generator."""
 
 
 @dataclass
@@ -172,12 +172,12 @@ class Program:
     looked: int = field(default=0, init=False)
     seconds: float = field(default=0.0, init=False)
     calls: int = field(default=0, init=False)
+    first: Call | None = field(default=None, init=False, repr=False)
     _shape: str | None = field(default=None, init=False, repr=False)
     _kind: str | None = field(default=None, init=False, repr=False)
     _merged: set[str] = field(default_factory=set, init=False, repr=False)
     _rows: set[str] = field(default_factory=set, init=False, repr=False)
     _words: list[int] = field(default_factory=list, init=False, repr=False)  # of 32 bits, the seed's
-    first: Call | None = field(default=None, init=False, repr=False)
     _asked: bool = field(default=False, init=False, repr=False)
     _seeds: _Seeds | None = field(default=None, init=False, repr=False)
 
@@ -321,11 +321,9 @@ class Program:
         """
         if call is None:
             return False
-        where, found = call
-        rng = self._generator(where.key)
-        untouched = rng.bit_generator.state
-        again = _fingerprint(self._called(where.x, where.n, rng, where), rng)
-        return again == found and rng.bit_generator.state != untouched
+        where, (outputs, state) = call
+        _, again = self.recorded(where.x, where.n, where.key)
+        return again == (outputs, state) and state != self._generator(where.key).bit_generator.state
 
     def _called(self, x: Any, n: int, rng: np.random.Generator, where: _Where) -> Any:
         if not self._asked:
@@ -429,7 +427,7 @@ def _type(value: Any) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _fingerprint(raw: Any, rng: np.random.Generator) -> tuple[Any, ...]:
+def _fingerprint(raw: Any, rng: np.random.Generator) -> tuple[Any, Any]:
     """What a call returned and where it left the generator, to be compared with another call's."""
     held = (raw.dtype.str, raw.shape, raw.tobytes()) if isinstance(raw, np.ndarray) else repr(raw)
     return held, rng.bit_generator.state

@@ -272,5 +272,5 @@ def _canaries(run: Run, say: Progress) -> tuple[list[Canary], str | None]:
 
 def _why_not(run: Run, said: str | None) -> str:
     if run.protocol() is None:
-        return "this run promises no privacy, so nothing is promised that could be broken"
+        return "this run promises no privacy that could be broken"
     return said or f"runs of {type(run).__module__} have no canaries"
