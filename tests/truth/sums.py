@@ -12,7 +12,7 @@ from tests.truth import parts
 from tests.truth.draws import Asked, Rng, asked, budget, pick, round_to, typical
 from tests.truth.parts import Part
 from tests.truth.questions import EpsilonAt, Truth
-from tests.truth.transform import Cumulant, SmoothSum, of_laplace, of_normal, of_outcomes, of_sampled_normal
+from tests.truth.transform import SmoothSum, of_laplace, of_normal, of_outcomes, of_sampled_normal
 from tests.truth.truths import (
     ZERO,
     Divergence,
@@ -164,22 +164,19 @@ def smooth_sum(rng: Rng) -> Asked:
         steps >= 100 and steps * rate**2 * math.expm1(sigma**-2) > 0.1
     )  # else the sum is not smooth enough by itself
     listed = [(parts.poisson(parts.gaussian(sigma), rate), steps)]
-    ways = [[(of_sampled_normal(rate, 1 / sigma, swapped=swapped), steps)] for swapped in (False, True)]
-    keep = 1 if alone else int(rng.integers(2))
+    sampled = [(of_sampled_normal(rate, 1 / sigma, swapped=swapped), steps) for swapped in (False, True)]
+    keep, normals, atoms = 1 if alone else int(rng.integers(2)), [], []
     if not alone:
         noise = round_to(float(np.exp(rng.uniform(-0.5, 2))), 4)
-        others: list[tuple[Part, Cumulant, int]] = [(parts.gaussian(noise), of_normal(1 / noise), 1)]
+        normals, others = [(of_normal(1 / noise), 1)], [(parts.gaussian(noise), 1)]
         for _ in range(int(rng.integers(1, 4))):
             finite, spread = parts.any_finite(rng, largest=2.0, sizes=6), parts.laplace(budget(rng, 0.01, 1.0, 0.0))
             times = int(10 ** rng.uniform(0, 2.5))
-            others.append(
-                (finite, of_outcomes(finite.outcomes[0]), times)
-                if rng.random() < 0.6
-                else (spread, of_laplace(spread.reach), times)
-            )
-        listed = listed * keep + [(part, times) for part, _, times in others]
-        ways = [way * keep + [(cumulant, times) for _, cumulant, times in others] for way in ways]
-    sums = tuple(SmoothSum(tuple(way)) for way in ways[: 1 + keep])
+            is_finite = rng.random() < 0.6
+            others.append((finite if is_finite else spread, times))
+            atoms.append((of_outcomes(finite.outcomes[0]) if is_finite else of_laplace(spread.reach), times))
+        listed = listed * keep + others
+    sums = tuple(SmoothSum((*[one] * keep, *normals), tuple(atoms)) for one in sampled[: 1 + keep])
     truth = Truth(sums, sum(p.reach * times for p, times in listed))
     return asked(rng, _code(listed), truth, max(one.typical() for one in sums))
 

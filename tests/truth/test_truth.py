@@ -151,9 +151,12 @@ def test_transforms_agree_with_integrals() -> None:
         ([(of_sampled_normal(0.3, 1.1, swapped=False), 1)], beside),
         ([(of_sampled_normal(0.3, 1.1, swapped=True), 1)], beside.back()),
     ]
+    responses = parts.response(0.8).outcomes[0]
+    pairs.append(([(of_outcomes(responses), 150)], parts.beside(responses.power(150), noise)))
     for cumulants, pair in pairs:
-        for epsilon in (0.0, 0.5, 3.0):
-            assert SmoothSum(((of_normal(0.7), 1), *cumulants)).delta(epsilon).overlaps(pair.delta(epsilon)), pair
+        total = SmoothSum(((of_normal(0.7), 1),), tuple(cumulants))
+        for epsilon in (0.0, 0.5, 3.0, 39.59, 45.59):
+            assert total.delta(epsilon).overlaps(pair.delta(epsilon)), (pair, epsilon)
 
 
 def test_many_responses_are_a_power() -> None:

@@ -11,7 +11,7 @@ the value stands. The ball's radius is a thousand times what rounding and the ru
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,13 +33,16 @@ _LEAST = 1e-290
 
 @dataclass(frozen=True)
 class SmoothSum(Divergence):
-    """parts: cumulants and how often each counts; noise among them, so that M falls fast along the line."""
+    """Cumulants and how often each counts.   noises: |M| of these falls fast along the line.
+    others: losses with atoms, of which |M| may come back to M(c) again and again.
+    """
 
-    parts: tuple[tuple[Cumulant, int], ...]
+    noises: tuple[tuple[Cumulant, int], ...]
+    others: tuple[tuple[Cumulant, int], ...] = ()
 
     def at(self, gamma: arb) -> arb:
         low, high = self._bounds(float(gamma.log().mid()))
-        count = sum(times for _, times in self.parts)
+        count = sum(times for _, times in self.noises + self.others)
         return arb(low).union(arb(high)) * (1 + arb(0, _SLACK + count * _SLACK_EACH))
 
     def back(self) -> Divergence:
@@ -52,7 +55,7 @@ class SmoothSum(Divergence):
         return float((above - below) / (2 * step) + 6 * math.sqrt(max(0.0, above + below - 2 * at)) / step)
 
     def _cumulant(self, s: NDArray[np.complex128]) -> Any:
-        return sum((times * part(s) for part, times in self.parts), np.zeros_like(s))
+        return _summed(self.noises, s) + _summed(self.others, s)
 
     def _bounds(self, epsilon: float) -> tuple[float, float]:
         """delta, twice; where the integral cannot be had, 0 and the lesser of 1 and Chernoff's M(c) e**(-c epsilon).
@@ -87,14 +90,21 @@ class SmoothSum(Divergence):
     def _trapezoids(self, epsilon: float, c: float, step: float, top: float) -> float:
         """The integral over pi, in parts of e**top; not a number where too many nodes are needed, or terms cancel."""
         total, size = 0.0, 0.0
+        most = float(_summed(self.others, np.array([complex(c)]))[0].real)
         for at in range(0, _MOST_NODES, _NODES):
             s = c + 1j * step * np.arange(at, at + _NODES)
-            terms = (np.exp(self._cumulant(s) - s * epsilon - top) / (s * (s + 1))).real
+            noise, pole = _summed(self.noises, s), s * (s + 1)
+            terms = (np.exp(noise + _summed(self.others, s) - s * epsilon - top) / pole).real
             total += float(terms.sum()) - (0.5 * float(terms[0]) if at == 0 else 0.0)
             size += float(np.abs(terms).sum())
-            if np.max(np.abs(terms)) < 1e-16 * abs(total):
+            ahead = np.exp(noise.real + most - c * epsilon - top) / np.abs(pole)
+            if np.max(ahead) < 1e-16 * abs(total):
                 return step * total / math.pi if abs(total) > _CANCELLED * size else math.nan
         return math.nan
+
+
+def _summed(parts: Sequence[tuple[Cumulant, int]], s: NDArray[np.complex128]) -> Any:
+    return sum((times * part(s) for part, times in parts), np.zeros_like(s))
 
 
 def of_normal(mu: float) -> Cumulant:
