@@ -8,10 +8,11 @@ evidence in words as output.
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Sequence
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from junitparser import Failure, JUnitXml, Properties, Property, Skipped, TestCase, TestSuite
 
 from ldp_audit.reports import wording
 
@@ -34,33 +35,31 @@ def fails(claim: dict[str, Any], fail_on: str | None) -> bool:
 
 def render(report: dict[str, Any], fail_on: str | None = None) -> str:
     """The file: a suite for each paper, in order."""
-    root = Element("testsuites", name="ldp-audit")
+    root = JUnitXml("ldp-audit")
     for paper in report["papers"]:
-        mine = [one for one in report["claims"] if one["paper"] == paper["key"]]
-        _suite(root, paper, mine, fail_on)
-    indent(root, " ")
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+        suite = TestSuite(_text(paper["key"]))
+        suite.add_testcases([_case(one, fail_on) for one in report["claims"] if one["paper"] == paper["key"]])
+        root.add_testsuite(suite)
+    root.update_statistics()
+    file = io.BytesIO()
+    root.write(file, pretty=True)
+    return file.getvalue().decode()
 
 
-def _suite(root: Element, paper: dict[str, str], claims: Sequence[dict[str, Any]], fail_on: str | None) -> None:
-    failed = [one for one in claims if fails(one, fail_on)]
-    skipped = [one for one in claims if one["verdict"] in _NOT_SETTLED and one not in failed]
-    suite = SubElement(root, "testsuite", name=_text(paper["key"]), tests=str(len(claims)), errors="0")
-    suite.attrib |= {"failures": str(len(failed)), "skipped": str(len(skipped))}
-    suite.set("time", f"{sum(one['seconds'] for one in claims):.4f}")
-    for one in claims:
-        name = _text(f"{one['id']}: {one['statement']}")
-        case = SubElement(suite, "testcase", classname=_text(paper["key"]), name=name, time=f"{one['seconds']:.4f}")
-        properties = SubElement(case, "properties")
-        for key in ("verdict", "place", "source", "engine"):
-            SubElement(properties, "property", name=key, value=_text(str(one[key])))
-        if one in failed:
-            own = one["verdict"] in FAILING[fail_on]  # type: ignore[index]
-            kind = one["verdict"] if own else f"correction {one['corrected']['verdict']}"
-            SubElement(case, "failure", message=_message(one), type=kind)
-        elif one in skipped:
-            SubElement(case, "skipped", message=wording.VERDICTS[one["verdict"]])
-        SubElement(case, "system-out").text = _text(_evidence(one))
+def _case(claim: dict[str, Any], fail_on: str | None) -> TestCase:
+    case = TestCase(_text(f"{claim['id']}: {claim['statement']}"), _text(claim["paper"]), round(claim["seconds"], 4))
+    properties = Properties()
+    for key in ("verdict", "place", "source", "engine"):
+        properties.add_property(Property(key, _text(str(claim[key]))))
+    case.append(properties)
+    if fails(claim, fail_on):
+        own = claim["verdict"] in FAILING[fail_on]  # type: ignore[index]
+        kind = claim["verdict"] if own else f"correction {claim['corrected']['verdict']}"
+        case.result = Failure(_message(claim), kind)
+    elif claim["verdict"] in _NOT_SETTLED:
+        case.result = Skipped(wording.VERDICTS[claim["verdict"]])
+    case.system_out = _text(_evidence(claim))
+    return case
 
 
 def _message(claim: dict[str, Any]) -> str:
