@@ -21,7 +21,7 @@ import numpy as np
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.outputs import Outputs, concatenated, listed, read
 from ldp_audit.auditing.scores.score import cut
-from ldp_audit.auditing.structure import LOOK_SIZE, SEED, Structure, learned_structure
+from ldp_audit.auditing.structure import LOOK_SIZE, SEED, SEED_BYTES, Structure, learned_structure
 from ldp_audit.numerics import between, whole
 
 CHUNK_VALUES = 2**20
@@ -285,14 +285,13 @@ class Program:
         return (*((UNSEEDED,) if drawn else ()), *structure, *hashed)
 
     def untested(self, tested: Sequence[Counts]) -> str | None:
-        """Why a hash may hide what these counts do not show, if it may: beside a seed, or where all events are certain.
+        """Why a hash may hide what these counts do not show, if it may: its seed may be in the outputs.
 
         tested: how often each event was seen in the test.
         """
         if self._seeds is None:
             return None
-        certain = all(min(one.hits / one.trials, one.other_hits / one.other_trials) >= _MOSTLY for one in tested)
-        names = self._seeds.hiding or (self._seeds.even if certain else ())
+        names = self._seeds.hiding or (self._seeds.even if all(map(_alike, tested)) else ())
         return _hashed(names) if names else None
 
     def learn_dimension(self, x: Any, key: tuple[int, ...]) -> int:
@@ -355,7 +354,7 @@ class _Seeds(NamedTuple):
 
     named: large whole numbers, none negative or twice.   hiding: those of them that are spread evenly from 0 on, as
     seeds are and noisy reports, counters and clocks are not: whatever they hide, half-lines do not show.
-    even: numbers of any kind beside others, spread evenly and hardly ever twice.
+    even: numbers of any kind beside others, spread evenly and hardly ever twice; and bytes, never or hardly ever twice.
     """
 
     named: tuple[str, ...]
@@ -363,10 +362,19 @@ class _Seeds(NamedTuple):
     even: tuple[str, ...]
 
 
+def _alike(counts: Counts) -> bool:
+    """Whether the event tells nothing: as common on both inputs but for four standard errors, or nearly certain."""
+    first, second = counts.frequencies
+    share = (counts.hits + counts.other_hits) / (counts.trials + counts.other_trials)
+    error = math.sqrt(share * (1 - share) * (1 / counts.trials + 1 / counts.other_trials))
+    return min(first, second) >= _MOSTLY or abs(first - second) <= 4 * error
+
+
 def _seed_like(found: Outputs, structure: Structure | None) -> _Seeds:
-    large = () if structure is None else tuple(one.split(" (")[0] for one in structure.aside if SEED in one)
+    aside = () if structure is None else structure.aside
+    large, some = (tuple(one.split(" (")[0] for one in aside if what in one) for what in (SEED, SEED_BYTES))
     if found.numbers is None or found.labels is not None:
-        return _Seeds(large, large, ())
+        return _Seeds(large, large, some)
     rows, one = found.known_numbers.reshape(len(found), -1)[:_FEWEST_SEEDS], found.dimension == 1
     names = ["y" if one else f"y[{place}]" for place in range(rows.shape[1])]
     distinct = np.array([len(np.unique(column)) for column in rows.T])
@@ -377,7 +385,7 @@ def _seed_like(found: Outputs, structure: Structure | None) -> _Seeds:
     return _Seeds(
         (*large, *(names[place] for place in seeds)),
         (*large, *(names[place] for place in seeds if _even(rows[:, place], 0.0))),
-        tuple(names[place] for place in others if _even(rows[:, place], float(rows[:, place].min()))),
+        (*some, *(names[place] for place in others if _even(rows[:, place], float(rows[:, place].min())))),
     )
 
 
@@ -390,7 +398,7 @@ def _even(numbers: np.ndarray, start: float) -> bool:
 
 def _hashed(names: tuple[str, ...]) -> str:
     return (
-        f"{', '.join(names)}: numbers that did not recur, such as an id, or the seed of a hash. No event "
+        f"{', '.join(names)}: values that did not recur, such as an id, or the seed of a hash. No event "
         "that was tried looks at digits, or computes a hash: leave an id out; if the output is (h, seed) with h from "
         "hash(x, seed), return instead of it, for each input v, whether hash(v, seed) is h"
     )

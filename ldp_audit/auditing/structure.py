@@ -47,6 +47,8 @@ _MOST_ONCE = 0.5
 """Values of which a larger share comes once only are no labels."""
 _MOST_COORDINATES, _MOST_VALUES = 4096, 64
 """Of a structure, but for what the look did not show; and indicators for the commonest values or members of a leaf."""
+_ALL_BUT_FEW = 0.99
+"""Bytes of which so large a share is different may be a seed, if no short one."""
 _FEWEST = 8
 """Numbers that only grow are a counter or a clock if there are so many: random ones do once in 8! = 40,320 looks. Of
 fewer texts none is set aside as one that never recurs."""
@@ -60,7 +62,8 @@ Node = dict[str, Any]
 
 
 SEED = "but for its digits: whole numbers above 2**53 that did not recur"
-"""What is said of a leaf that may be the seed of a hash."""
+SEED_BYTES = "but for its bits: bytes that did not recur"
+"""What is said of a leaf that may be the seed of a hash: large numbers, and bytes, whose bits are coordinates."""
 
 
 @dataclass(frozen=True)
@@ -251,6 +254,8 @@ def _of_any_form(values: Sequence[Any], name: str, aside: list[str]) -> Node:
         parts = [[value[k] for value in values if k < len(value)] for k in range(longest)]
         return {"kind": "row", "parts": [_learned(found, f"{name}[{k}]", aside) for k, found in enumerate(parts)]}
     if all(isinstance(value, bytes | bytearray) for value in values):
+        if len(values) >= _FEWEST and len(set(map(bytes, values))) >= _ALL_BUT_FEW * len(values):
+            aside.append(f"{name} ({SEED_BYTES})")
         return {"kind": "bits", "bytes": max(map(len, values))}
     if all(isinstance(value, set | frozenset) for value in values):
         members = [member for value in values for member in value]

@@ -159,23 +159,55 @@ def test_a_seed_in_a_structured_output_leaves_the_verdict_open_and_fails_an_asse
         assert_private(hashed, epsilon=1.0, inputs=(0, 1), detects=2.0)
 
 
-@pytest.mark.parametrize("form", ["16 bits", "24 bits", "63 bits", "signed", "a share of 1", "63 bits in a dictionary"])
+FORMS = [
+    "16 bits",
+    "24 bits",
+    "63 bits",
+    "signed",
+    "a share of 1",
+    "63 bits in a dictionary",
+    "32 bits in hex",
+    "in bytes",
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_seeds_of_every_kind_leave_the_verdict_open(form: str) -> None:
     """Would catch a hash without noise that passes because its seed is short, long, signed or no whole number."""
-    lowest, highest = {"16": (0, 2**16), "24": (0, 2**24), "63": (0, 2**63), "si": (-(2**31), 2**31), "a ": (0, 2**32)}[
-        form[:2]
-    ]
+    lowest, highest = {"16": (0, 2**16), "24": (0, 2**24), "63": (0, 2**63), "si": (-(2**31), 2**31)}.get(
+        form[:2], (0, 2**32)
+    )
 
     def sampler(x: int, n: int, rng: np.random.Generator) -> list[Any]:
         seeds = rng.integers(lowest, highest, n)
         hashes = hash_of(x, seeds).tolist()
         shown = (seeds / 2**32).tolist() if form == "a share of 1" else seeds.tolist()
-        rows = zip(shown, hashes, strict=True)
-        return [{"seed": seed, "hash": one} for seed, one in rows] if "dictionary" in form else list(rows)
+        rows = list(zip(shown, hashes, strict=True))
+        if form == "32 bits in hex":
+            return [(f"{seed:08x}", one) for seed, one in rows]
+        if form == "in bytes":
+            return [seed.to_bytes(4) + bytes([one]) for seed, one in rows]
+        return [{"seed": seed, "hash": one} for seed, one in rows] if "dictionary" in form else rows
 
     result = audit(sampler, (0, 1), 1.0, samples=20_000)
     assert result.inconclusive
     assert sum("the seed of a hash" in note for note in result.notes) == 1
+
+
+def test_an_id_in_hex_hides_no_answer_beside_it() -> None:
+    """Where the answers differ between the inputs, something was tested, whatever else never recurs."""
+
+    def sampler(x: int, n: int, rng: np.random.Generator) -> list[tuple[str, int]]:
+        return [(rng.bytes(8).hex(), int(one)) for one in response(x, n, rng)]
+
+    result = audit(sampler, (0, 1), 1.0, samples=20_000)
+    assert result.verdict == "consistent"
+    assert result.epsilon_lower > 0.3
+
+
+def response(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Randomised response of epsilon 0.5."""
+    return x ^ (rng.random(n) > 1 / (1 + math.exp(-0.5)))
 
 
 def test_noise_in_fixed_point_and_clocks_are_no_seeds() -> None:
@@ -197,10 +229,10 @@ def test_a_seed_in_the_output_is_noted_and_the_advice_finds_what_the_seed_hides(
     (note,) = split.notes
     assert split.epsilon_lower < 0.1
     assert split.inconclusive
-    assert note.startswith("y[1]: numbers that did not recur")
+    assert note.startswith("y[1]: values that did not recur")
     alone = audit(lambda x, n, rng: 2 * rng.integers(0, 2**40, n) + x, (0, 1), 1.0, samples=2_000)
     assert alone.inconclusive
-    assert alone.notes[0].startswith("y: numbers that did not recur"), "whose last digit is the input"
+    assert alone.notes[0].startswith("y: values that did not recur"), "whose last digit is the input"
 
     def supported(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
         report = hashed(x, n, rng)
