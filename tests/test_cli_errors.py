@@ -52,7 +52,6 @@ from tests.together import together
         (["audit", "--url", "http://example.com/", *MANY_CALLS], "--url must be on this machine"),
         (["audit", "--url", "http://127.0.0.1:9/", *MANY_CALLS], "refused"),
         (["audit", f"{HERE}:leaky", "--allow-remote", *MANY_CALLS], "--allow-remote is about --url"),
-        (["audit", f"{HERE}:leaky", "--stateless", *MANY_CALLS], "--stateless is about --url"),
         (["audit", f"{PROGRAMS}:honest", "--fresh", *CLAIM, "--implementation"], "does not go with --fresh"),
         (["audit", "--command", "cat", *CLAIM, "--implementation"], "--implementation does not go with --command"),
         (["audit", "no/such/file.py:leaky", *MANY_CALLS], "ModuleNotFoundError: no such file: no/such/file.py"),

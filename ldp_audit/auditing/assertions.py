@@ -91,6 +91,7 @@ def assert_private(
     seed: int = 0,
     max_samples: int = 20_000_000,
     timeout: float | None = None,
+    stateless: bool = False,
 ) -> AuditResult:
     """Raise PrivacyViolation if the sampler's epsilon is shown to be above the claim; else the audit's result.
 
@@ -103,7 +104,7 @@ def assert_private(
     false_alarm: the chance, over seeds, that a sound sampler fails; in [1e-12, 0.5].
     rarest: the power holds for violations that show in an event of at least this probability beyond delta.
     max_samples: per input, the search included, but not the calls for one output each that look for programs which
-    repeat themselves.   timeout: seconds that one call may take.
+    repeat themselves.   timeout: seconds that one call may take.   stateless: as `audit` has it.
     Raises ValueError for bad arguments, and where the plan needs more than max_samples; ProgramError, a ValueError,
     for a sampler that fails.
     """
@@ -113,7 +114,7 @@ def assert_private(
     check_samples(rarest, max_samples)
     whole(seed, "seed", 0)
     named = as_search(inputs).inputs
-    program, fresh = Program(sampler, seed, timeout, inputs=named), Fresh(sampler)
+    program, fresh = Program(sampler, seed, timeout, inputs=named), Fresh(sampler, stateless=stateless)
     room = piloted(program, named, rarest)
     room.check(goal, max_samples)
     found = searched(program, inputs, room.searched(goal), goal.error("planned"), goal.delta)

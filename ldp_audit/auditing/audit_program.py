@@ -46,6 +46,7 @@ def audit(
     confidence: float = 0.999,
     seed: int = 0,
     timeout: float | None = None,
+    stateless: bool = False,
     sequential: bool = False,
     curves: bool = False,
     claimed_rho: float | None = None,
@@ -68,6 +69,8 @@ def audit(
     are taken apart (`Structure`).
     confidence: in [0.5, 1), of all bounds together.
     seed: the same seed gives the same result.   timeout: seconds that one call may take.
+    stateless: states that the program keeps nothing from call to call, which is looked at before it is accused. Where
+    it cannot be (no pickle, a service that runs, a process that does not start in time), only such a program is.
     sequential: bet instead, and stop as soon as a violation is certain (see `audit_sequentially`).
     curves: also bounds on delta at any epsilon, Renyi divergences and the trade-off curve, from the same outputs; they
     take a fifth of the error (`Curves`).
@@ -97,7 +100,7 @@ def audit(
         curves = True
     claimed_epsilon = None if claimed_epsilon is None else float(claimed_epsilon)  # not numpy's, which JSON cannot hold
     claimed_delta, samples, confidence = float(claimed_delta), int(samples), float(confidence)
-    program, fresh = Program(sampler, seed, timeout), Fresh(sampler)
+    program, fresh = Program(sampler, seed, timeout), Fresh(sampler, stateless=stateless)
     instance(law, (Law, type(None)), "law", "an exact law, with log_prob(y, x), or None")
     if law is not None and (sequential or curves or resume is not None):
         raise ValueError("law goes without sequential, curves and resume")

@@ -151,7 +151,8 @@ def choose(
     tried = _scores(first, second, rng, floating_point=floating_point) if scores is None else iter(scores)
     found = [one for score in tried for one in _best_of_score(first, second, score, judge)]
     best = max(one.predicted[0] for one in found)
-    equal = [one.choice(0) for one in found if one.predicted[0] >= best - _READABLE * max(1.0, abs(best))]
+    least = best - _READABLE * max(1.0, abs(best)) if any(one.optimistic[0] > 0 for one in found) else -math.inf
+    equal = [one.choice(0) for one in found if one.predicted[0] >= least]
     safest = min(equal, key=lambda choice: len(choice.event.intervals) + len(choice.event.labels))
     return replace(safest, alternatives=_alternatives(safest, found))
 
@@ -334,10 +335,14 @@ def _best_prefixes(proposals: Sequence[_Proposal], judge: _Judge) -> np.ndarray:
     m = np.repeat([max(1, int(one.other_cut.sum())) for one in proposals], lengths)
     doubts = np.array([[_DOUBT_OF_MANY], [_DOUBT_OF_ALTERNATIVES]])
     values = judge.predicted(hits, n, other, m, doubts)
+    # where nothing is expected, all outputs together would win with 0, and a test of them can show nothing at all
+    halves = -np.abs((hits + other) / (n + m) - 0.5)
     masks = np.zeros((len(proposals), 2, len(proposals[0].cut)), dtype=bool)
     first = 0
     for one, length, mask in zip(proposals, lengths, masks, strict=True):
-        for which, best in enumerate(np.argmax(values[:, first : first + length], axis=1)):
+        here = slice(first, first + length)
+        for which, value in enumerate(values[:, here]):
+            best = np.argmax(value if value.max() > 0 else halves[here])
             mask[which, one.order.cells[: one.order.ends[best]]] = True
         first += length
     return masks

@@ -120,6 +120,7 @@ def confirm(
     *,
     seed: int = 0,
     timeout: float | None = None,
+    stateless: bool = False,
     workers: int = 1,
     scheduler: str | None = None,
     resume: Path | None = None,
@@ -133,7 +134,9 @@ def confirm(
     check_claim(again.claimed_epsilon, again.claimed_delta)
     whole(again.samples, "samples", 1)
     check_confidence(again.confidence)
-    program, fresh = Program(sampler, seed, timeout, structure=again.event.structure), Fresh(sampler)
+    event = again.event
+    program = Program(sampler, seed, timeout, structure=event.structure, whole_rows=bool(event.labels))
+    fresh = Fresh(sampler, stateless=stateless)
     if again.calls_for_one:
         program.rows = 1
     else:

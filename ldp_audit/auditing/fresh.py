@@ -41,6 +41,7 @@ import numpy as np
 
 from ldp_audit.auditing.program import DEPENDENCE, Call, DeclaredSampler, NamedSampler, Program, Sampler
 from ldp_audit.auditing.result import Witness
+from ldp_audit.numerics import instance
 
 _FEWEST_COPIES, _OUTPUTS, _FEWEST_OUTPUTS = 16, 4096, 64
 """Copies, at least; outputs on either input of all copies, about, and of each, at least."""
@@ -81,14 +82,17 @@ class FreshCounts(NamedTuple):
 
 
 class Fresh:
-    """The sampler as it is now, to be asked later.   Not kept where its pickle takes more than 64 MB.
+    """The sampler as it is now, and the process around it, to be asked later. Not kept if its pickle exceeds 64 MB.
 
-    shared: why a new process would ask the same running program; "" where it would not.
+    stateless: whether somebody states that the program keeps nothing from call to call.
+    shared: why a new process would ask the same running program; "" where it would not, or where that is stated.
     """
 
-    def __init__(self, sampler: Sampler) -> None:
-        self._pickle, self._why = b"", ""
-        self.shared = sampler.shared if isinstance(sampler, DeclaredSampler) else ""
+    def __init__(self, sampler: Sampler, *, stateless: bool = False) -> None:
+        instance(stateless, bool, "stateless", "True or False")
+        self._pickle, self._why, self.stateless = b"", "", stateless
+        self.shared = sampler.shared if isinstance(sampler, DeclaredSampler) and not stateless else ""
+        self._here = Path.cwd(), [*sys.path], dict(os.environ)
         try:
             self._pickle = _pickled(sampler)
         except Exception as error:  # noqa: BLE001  (a user's object may raise anything when it is pickled)
@@ -112,13 +116,12 @@ class Fresh:
         copies = max(copies, _FEWEST_COPIES)
         size = max(_OUTPUTS // copies, _FEWEST_OUTPUTS)
         try:
-            here = Path.cwd(), sys.path, dict(os.environ)
             known = program.first, later
-            job = pickle.dumps((*here, self._pickle, program.of(_unknown), known, witness, stage, copies, size))
+            job = pickle.dumps((*self._here, self._pickle, program.of(_unknown), known, witness, stage, copies, size))
         except Exception as error:
             raise NotFreshError(f"its inputs cannot be pickled, {type(error).__name__}: {error}") from error
         calls = 2 * copies * (size if witness.calls_for_one else 1)
-        seconds = _SECONDS + 4 * calls * program.seconds / max(1, program.calls)
+        seconds = _SECONDS + 4 * (calls * program.seconds / max(1, program.calls) + copies * program.slowest)
         same, hits = _Template.asked(job, seconds)
         return FreshCounts(np.array(hits, dtype=np.int64).T, size, same)
 

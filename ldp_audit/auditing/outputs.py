@@ -74,14 +74,17 @@ class _NotALabel:
 NOT_A_LABEL = _NotALabel()
 
 
-def read(raw: Any, n: int) -> Outputs:
-    """The outputs of a call for n of them. Raises ValueError that says what was returned instead."""
+def read(raw: Any, n: int, *, whole_rows: bool = False) -> Outputs:
+    """The outputs of a call for n of them. Raises ValueError that says what was returned instead.
+
+    whole_rows: whether a row is a label, as where rows have several lengths; else rows of one length are vectors.
+    """
     refuse_masked(raw)
     if not isinstance(raw, np.ndarray):
         raw = listed(raw, n)
     if isinstance(raw, np.ndarray) and raw.dtype.kind == "O" and raw.ndim > 1:
         raw = raw.tolist()
-    array = raw if isinstance(raw, np.ndarray) else _array_of(raw)
+    array = raw if isinstance(raw, np.ndarray) else _objects(raw) if whole_rows else _array_of(raw)
     if array.ndim == 0 or len(array) != n:
         count = "a single value" if array.ndim == 0 else f"{len(array)} outputs"
         raise ValueError(f"it returned {count}, {n} were asked for")
@@ -161,9 +164,20 @@ def _array_of(values: list[Any]) -> np.ndarray:
             array = None
         if array is not None and array.dtype.kind in "biuf" and array.ndim == 2:
             return array
+    return _objects(values)
+
+
+def _objects(values: list[Any]) -> np.ndarray:
     array = np.empty(len(values), dtype=object)
-    array[:] = values
+    for place, value in enumerate(values):  # at once, rows of one length would make a table
+        array[place] = value
     return array
+
+
+def of_several_lengths(raw: Any) -> bool:
+    """Whether these outputs are rows, lists or tuples, that are not all of one length."""
+    rows = isinstance(raw, list | tuple) and bool(raw) and all(isinstance(row, list | tuple) for row in raw)
+    return rows and len({*map(len, raw)}) > 1
 
 
 def plain(value: Any) -> Any:

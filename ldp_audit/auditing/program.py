@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldp_audit.auditing.bounds import Counts
-from ldp_audit.auditing.outputs import Outputs, concatenated, listed, read
+from ldp_audit.auditing.outputs import Outputs, concatenated, listed, of_several_lengths, read
 from ldp_audit.auditing.scores.score import cut
 from ldp_audit.auditing.structure import LOOK_SIZE, SEED, SEED_BYTES, Structure, learned_structure
 from ldp_audit.numerics import between, whole
@@ -158,7 +158,9 @@ class Program:
     timeout: seconds that one call may take; None for no limit. A call that is over it is left behind in its thread.
     structure: how outputs are taken apart into vectors; None where they are numbers, labels or vectors themselves.
     inputs: two of them, on which it is learned whether outputs that are no numbers must be taken apart; none: they are
-    not.   looked: outputs that were drawn for that.   seconds, calls: how long how many calls took.
+    not.   whole_rows: whether rows are labels, as they are from the first call on that has rows of several lengths.
+    looked: outputs that were drawn for that.   seconds, calls: how long how many calls took.   slowest:
+    seconds of the slowest, such as the first of a program that takes long to start.
     first: the first call; None where it was a large one.
     Each call gets a copy of its input, so that a program which changes it does not hand it to its next call.
     """
@@ -169,9 +171,11 @@ class Program:
     rows: int = CHUNK_ROWS
     structure: Structure | None = None
     inputs: Sequence[Any] = ()
+    whole_rows: bool = False
     looked: int = field(default=0, init=False)
     seconds: float = field(default=0.0, init=False)
     calls: int = field(default=0, init=False)
+    slowest: float = field(default=0.0, init=False)
     first: Call | None = field(default=None, init=False, repr=False)
     _shape: str | None = field(default=None, init=False, repr=False)
     _kind: str | None = field(default=None, init=False, repr=False)
@@ -210,7 +214,8 @@ class Program:
         if found is None or (self.inputs and found.labels is not None):
             self._look(where)
             return self._outputs(raw, where)
-        self.inputs = ()
+        if n > 1:  # one row alone does not show that rows have several lengths
+            self.inputs = ()
         self._note_kind(raw, found, where)
         if self._seeds is None and n >= _FEWEST_SEEDS:
             self._seeds = _seed_like(found, self.structure)
@@ -223,7 +228,11 @@ class Program:
         return found
 
     def _read(self, raw: Any, n: int) -> Outputs:
-        return read(raw if self.structure is None else self.structure.of(listed(raw, n)), n)
+        if self.structure is not None:
+            return read(self.structure.of(listed(raw, n)), n)
+        if not self.whole_rows and of_several_lengths(raw):
+            self.whole_rows, self._shape = True, None  # which one row, read as a vector, may have had
+        return read(raw, n, whole_rows=self.whole_rows)
 
     def coin(self, key: tuple[int, ...]) -> bool:
         """A fair coin that the seed and the key determine."""
@@ -272,6 +281,7 @@ class Program:
             self.looked += LOOK_SIZE
             if isinstance(raw, Iterable) and not isinstance(raw, str | bytes | Mapping):
                 looks += list(raw)
+        self.whole_rows = of_several_lengths(looks)
         try:
             self.structure = learned_structure(looks, comparable=_comparable(looks))
         except ValueError as error:
@@ -289,6 +299,9 @@ class Program:
 
         tested: how often each event was seen in the test.
         """
+        aside = () if self.structure is None else self.structure.aside
+        if aside and all(one.hits == one.trials and one.other_hits == one.other_trials for one in tested):
+            return f"nothing else in the outputs differs, and nothing was tested about what was set aside: {aside[0]}"
         if self._seeds is None:
             return None
         names = self._seeds.hiding or (self._seeds.even if all(map(_alike, tested)) else ())
@@ -329,7 +342,8 @@ class Program:
             _require_sampler(self.sampler)
         start = time.perf_counter()
         raw = self._answer(_unchanged(x), n, rng, where)
-        self.seconds, self.calls = self.seconds + time.perf_counter() - start, self.calls + 1
+        took = time.perf_counter() - start
+        self.seconds, self.calls, self.slowest = self.seconds + took, self.calls + 1, max(self.slowest, took)
         if not self._asked and n <= _MOST_REPEATED:
             self.first = (where, _fingerprint(raw, rng))
         self._asked = True

@@ -14,7 +14,7 @@ from ldp_audit.figure import BAR, CLAIM, new_axes
 
 VIOLATED, CONSISTENT, INCONCLUSIVE = "violated", "consistent", "inconclusive"
 
-_MOST_UNREPEATED = 0.5  # of the outputs: labels that come once only, beyond which no event is about most of them
+_MOST_UNREPEATED = 0.1  # of the outputs: labels that come once only, beyond which no event is about too many of them
 
 
 @dataclass(frozen=True)

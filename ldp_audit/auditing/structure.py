@@ -78,20 +78,32 @@ class Structure:
     aside: tuple[str, ...]
 
     def of(self, outputs: Sequence[Any]) -> np.ndarray:
-        """The outputs as vectors, float64, shape (n, coordinates); ValueError for a number that is NaN."""
-        found = np.stack(_columns(self.tree, list(outputs), [[] for _ in outputs]), axis=1)
+        """The outputs as vectors, float64, shape (n, coordinates); ValueError for a number that is NaN.
+
+        Of a single coordinate numbers, shape (n,), and labels for what the look did not show.
+        """
+        unseen: list[list[str]] = [[] for _ in outputs]
+        found = np.stack(_columns(self.tree, list(outputs), unseen), axis=1)
         if np.isnan(found).any():
             place, column = np.argwhere(np.isnan(found))[0]
             raise ValueError(f"it returned NaN at {self.names[column]}, first as output {place}")
-        return found[:, 0] if found.shape[1] == 1 else found
+        if found.shape[1] > 1:
+            return found
+        numbers = found[:, 0]
+        if any(unseen):
+            labels = [
+                f"not shown: {_hashed(one):.0f}" if one else number for number, one in zip(numbers, unseen, strict=True)
+            ]
+            return np.array(labels, dtype=object)
+        return numbers
 
     def describe(self) -> str:
         """In a sentence, for a result."""
         shown = ", ".join(f"y[{place}] is {name}" for place, name in enumerate(self.names[:12]))
         more = f", and {len(self.names) - 12} more" if len(self.names) > 12 else ""
         aside = f"; set aside, and not audited: {', '.join(self.aside)}" if self.aside else ""
-        how = "is compared as a whole" if self.tree["kind"] == "whole" else "counts as a missing part"
-        return f"outputs are taken apart: {shown}{more}{aside}; a form that {2 * LOOK_SIZE} outputs did not show {how}"
+        form = f"a form that {2 * LOOK_SIZE} outputs did not show is compared as a whole"
+        return f"outputs are taken apart: {shown}{more}{aside}; {form}"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

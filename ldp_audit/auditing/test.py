@@ -457,7 +457,9 @@ def dependence_of_outputs(
         later = program.recorded(witness.inputs[0], 1, (DEPENDENCE, stage, 2, 0))
         found = fresh.counts(program, witness, stage, epsilon, later)
     except NotFreshError as error:
-        return None, f"{unseen}: {error}", drawn
+        if fresh.stateless:
+            return None, f"{unseen}: {error}", drawn
+        return f"{unseen}: {error}; {_STATED}", None, drawn
     drawn += found.hits.size * found.size
     said = _dispersed(found.hits, found.size, witness, _REMEMBERS, "fresh copies of it")
     if said is not None:
@@ -482,6 +484,7 @@ def _counts(program: Program, witness: Witness, stage: int, count: int, size: in
 
 
 _REMEMBERS = "the program remembers earlier calls"
+_STATED = "if it keeps nothing from call to call, --stateless (stateless=True) states that, and the bound counts"
 _INSTEAD = "a bound needs a new client for each output, or all that one client sends as one output"
 
 

@@ -32,7 +32,7 @@ def add_arguments(audit: argparse.ArgumentParser) -> None:
     )
     other.add_argument("--url", metavar="URL", help="or a service on this machine: http://127.0.0.1:8000/path")
     add("--allow-remote", action="store_true", help="let --url name another machine, to which the inputs are sent")
-    add("--stateless", action="store_true", help="the service of --url keeps no answer for later requests")
+    add("--stateless", action="store_true", help="the program keeps nothing for later calls")
     add("--fresh", action="store_true", help="TARGET makes clients, a new one for each output: for those that remember")
     add("--reports", type=count, metavar="K", help="of a fresh client on its input, which together are one output")
     add("--inputs", type=_inputs, metavar="X,X,...", help="two or more: numbers, labels, or a JSON list of them")
@@ -144,8 +144,6 @@ def run(options: argparse.Namespace) -> int:
 def _check_together(options: argparse.Namespace) -> None:
     if options.allow_remote and options.url is None:
         raise ValueError("--allow-remote is about --url")
-    if options.stateless and options.url is None:
-        raise ValueError("--stateless is about --url")
     if options.reports is not None and not options.fresh:
         raise ValueError("--reports is about --fresh")
     if options.fresh and (options.program or options.url):
@@ -218,7 +216,7 @@ def _sampler_of(options: argparse.Namespace, target: str | None) -> tuple[NamedS
     if options.program is not None:
         sampler: NamedSampler = from_command(options.program, **timeout)
     elif options.url is not None:
-        sampler = from_url(options.url, allow_remote=options.allow_remote, stateless=options.stateless, **timeout)
+        sampler = from_url(options.url, allow_remote=options.allow_remote, **timeout)
     elif target is not None:
         reports = 1 if options.reports is None else options.reports
         sampler = TargetSampler(target, reports if options.fresh else None)
@@ -305,6 +303,7 @@ def _common_arguments(options: argparse.Namespace, progress: Progress, seed: int
     return {
         "seed": seed,
         "timeout": None if options.program or options.url else options.timeout,
+        "stateless": options.stateless,
         "workers": options.workers,
         "scheduler": options.scheduler,
         "resume": options.resume,

@@ -65,7 +65,7 @@ from ldp_audit.numerics import BoundedCache, as_float, whole
 _EPS = 2.0**-52
 _MOST_KEPT = 6
 """Tilts whose transforms are cached for later calls."""
-_LARGEST_TILT = 1e17
+_LARGEST_TILT, _LARGEST_EPSILON = 1e17, 1e300
 _VAGUE = 1.0
 """Bounds on ln delta that differ by more are recomputed with another tilt."""
 _DEEP, _CUT = -80.0, 12.0
@@ -147,6 +147,8 @@ class GridLoss(PairLoss):
             return self._log_infinite, self._log_infinite
         if epsilon == -math.inf:
             return 0.0, 0.0
+        if epsilon > _LARGEST_EPSILON:  # whose products with a tilt overflow
+            return self._log_infinite, self.log_delta_bounds(_LARGEST_EPSILON)[1]
         low, high = self._ends(self._plan, epsilon)
         if high - low > _VAGUE and (plan := self._plan.without_rare(epsilon)) is not None:
             sharper = self._ends(self._plans.setdefault(tuple(plan.tops), plan), epsilon)

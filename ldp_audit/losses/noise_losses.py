@@ -313,7 +313,8 @@ class LaplaceLoss(NoiseLoss):
     ) -> NDArray[np.float64]:
         """See `NoiseLoss`: both losses rise by 2 a scale, from their least at minus the distances on."""
         found = np.logaddexp(log_own - self.epsilon, log_other - other) / 2
-        with np.errstate(divide="ignore", invalid="ignore"):  # where the own loss is at its least, below -epsilon
+        # where the own loss is at its least, below -epsilon; elsewhere whatever it gives
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             farther = (log_other - other - np.log(-np.expm1(log_own + self.epsilon))) / 2
         found = np.where((found < -self.epsilon) & (self.epsilon < other), farther, found)
         return np.where(found < 0, found, math.inf)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 import random
 import subprocess
 import sys
@@ -239,14 +240,64 @@ def test_a_module_that_audits_itself_when_it_is_imported_ends(tmp_path: Path) ->
     assert ran.stdout == "violated\n"
 
 
-def test_what_cannot_be_asked_afresh_is_said() -> None:
-    """A lock cannot be pickled; the violation stands, and the result says what was not looked at."""
-    lock = threading.Lock()
+def test_what_cannot_be_asked_afresh_is_accused_only_if_said_to_be_stateless() -> None:
+    """A lock cannot be pickled, and a sound client that remembers may have one; each output alone has epsilon 1."""
+    lock, kept = threading.Lock(), {}
 
-    def sampler(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    def noisy(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
         with lock:
             return own_entropy(x, n, rng)
 
-    result = audit(sampler, (0.0, 1.0), 1.0, samples=20_000)
-    assert result.violated
-    assert "could not be looked at: it cannot be pickled" in result.notes[-1]
+    def client(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        with lock:
+            answer = kept.setdefault(x, x if rng.random() < 1 / (1 + math.exp(-1)) else 1 - x)
+        return np.full(n, answer)
+
+    for seed in range(4):
+        kept.clear()
+        assert not audit(client, (0, 1), 1.0, samples=5_000, seed=seed).violated
+    result = audit(noisy, (0.0, 1.0), 1.0, samples=20_000)
+    assert result.inconclusive
+    assert "could not be looked at: it cannot be pickled" in result.notes[0]
+    assert "--stateless" in result.notes[0]
+    with pytest.raises(NoPowerError, match="stateless=True"):
+        assert_private(noisy, 1.0, (0.0, 1.0), detects=2.0)
+    stated = audit(noisy, (0.0, 1.0), 1.0, samples=20_000, stateless=True)
+    assert stated.violated
+    assert "could not be looked at: it cannot be pickled" in stated.notes[-1]
+
+
+SLOW_AND_SURE = """
+import json, random, sys, time
+time.sleep(4.5)
+kept = {}
+for line in sys.stdin:
+    request = json.loads(line)
+    chance = random.Random(request["seed"])
+    x = request["x"]
+    answer = kept.setdefault(x, x if chance.random() < 0.73 else 1 - x)
+    print("\\n".join([str(answer)] * request["n"]), flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_command_that_starts_slowly_has_the_time_for_its_copies(tmp_path: Path) -> None:
+    """60 seconds for 16 copies were too few, and clients that remember their answers were accused unlooked."""
+    (tmp_path / "slow.py").write_text(SLOW_AND_SURE)
+    sampler = as_sampler(command=[sys.executable, str(tmp_path / "slow.py")])
+    result = audit(sampler, (0, 1), 1.0, samples=2_000)
+    assert not result.violated
+    assert not any("more than" in note for note in result.notes)
+
+
+def test_the_environment_is_that_of_before_the_first_call() -> None:
+    """Would catch copies that find in it what the program itself has put there. Each output alone has epsilon 1."""
+
+    def client(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        secret = os.environ.setdefault("LDP_AUDIT_TEST_SECRET", str(random.SystemRandom().getrandbits(64)))
+        return np.full(n, x if random.Random(secret + str(x)).random() < 1 / (1 + math.exp(-1)) else 1 - x)
+
+    for seed in range(6):
+        os.environ.pop("LDP_AUDIT_TEST_SECRET", None)
+        assert not audit(client, (0, 1), 1.0, samples=5_000, seed=seed).violated
+    os.environ.pop("LDP_AUDIT_TEST_SECRET", None)

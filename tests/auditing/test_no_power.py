@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import pickle
@@ -132,6 +133,37 @@ def test_the_command_exits_with_3(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     target = ["audit", "id_program:sampler", "--inputs=0,1", "--epsilon", "1", "--samples", "2000", "--quiet"]
     assert main([*target, "--json", str(tmp_path / "result.json")]) == 3
     assert json.loads((tmp_path / "result.json").read_text())["verdict"] == "inconclusive"
+
+
+def test_where_nothing_differs_the_event_is_one_that_could_have() -> None:
+    """All outputs together were the event, which would have shown no epsilon whatever."""
+
+    def noise(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        return x + rng.laplace(size=n)
+
+    result = audit(noise, (0.0, 1e-3), 0.5, samples=20_000)
+    assert result.verdict == "consistent"
+    assert result.detectable_epsilon < 0.7
+
+
+def test_what_is_set_aside_beside_constants_alone_was_not_tested() -> None:
+    def token(x: int, n: int, rng: np.random.Generator) -> list[str]:
+        payloads = [json.dumps({"user": rng.bytes(40).hex(), "v": x}).encode() for _ in range(n)]
+        return [f"eyJh.{base64.urlsafe_b64encode(one).decode().rstrip('=')}.sig" for one in payloads]
+
+    result = audit(token, (0, 1), 1.0, samples=2_000)
+    assert not result.violated
+    assert result.inconclusive
+    assert "set aside" in result.notes[0]
+
+
+def test_labels_that_seldom_come_again_are_inconclusive() -> None:
+    def sampler(x: int, n: int, rng: np.random.Generator) -> list[str]:
+        return [f"{x}:{rng.integers(2**40):x}" if one else "none" for one in rng.random(n) < 0.45]
+
+    result = audit(sampler, (0, 1), 1.0, samples=5_000)
+    assert result.inconclusive
+    assert "came once only" in result.notes[0]
 
 
 def test_unrepeated_counts_labels_alone() -> None:

@@ -80,12 +80,23 @@ def test_a_changing_shape_is_an_error_that_names_both() -> None:
         program.outputs(1, 3, (1,))
 
 
-def test_rows_whose_lengths_differ_come_with_advice() -> None:
-    """A call for one of them looks like a vector, one for several like labels."""
-    program = Program(lambda x, n, rng: [(1, 2), (3,)][:n])
-    program.outputs(0, 1, (0,))
-    with pytest.raises(ProgramError, match=r"rows of several lengths, .* pad them, or return them as text"):
-        program.outputs(0, 2, (1,))
+def test_rows_whose_lengths_differ_are_labels_in_every_call() -> None:
+    """A call for one of them looks like a vector, one for several like labels: sets of places were refused for that."""
+    rows = [(1, 2), (3,), (0, 2)]
+    program = Program(lambda x, n, rng: [rows[x]] if n == 1 else rows[:n])
+    assert program.outputs(0, 1, (0,)).dimension == 2
+    for x, n in ((0, 3), (2, 1)):
+        labels = program.outputs(x, n, (1,)).labels
+        assert labels is not None
+        assert labels[-1] == "(0, 2)"
+
+    def places(x: int, n: int, rng: np.random.Generator) -> list[list[int]]:
+        ones = rng.random((n, 3)) < np.where(np.arange(3) == x, 0.8, 0.2)
+        return [np.flatnonzero(row).tolist() for row in ones]
+
+    for seed in range(3):
+        assert audit(places, (0, 1), 1.0, samples=10_000, seed=seed).violated
+    assert not audit(places, (0, 1), 2 * math.log(4), samples=10_000).violated
 
 
 def test_truth_values_and_numbers_at_one_place_of_rows_are_refused() -> None:

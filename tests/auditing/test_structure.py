@@ -148,9 +148,19 @@ def test_an_output_of_keys_and_bits_is_audited_as_it_is() -> None:
         assert_private(program(0.9, 0.1), 1.0, (0, 1), detects=4.0, rarest=0.05)
 
 
+def test_a_key_that_the_look_did_not_show_is_seen_beside_a_single_number() -> None:
+    """The third input alone adds a key; of a single coordinate it was left out."""
+
+    def sampler(x: int, n: int, rng: np.random.Generator) -> list[dict[str, Any]]:
+        more = {"flag": "member"} if x == 2 else {}
+        return [{"v": float(noise), **more} for noise in rng.laplace(size=n)]
+
+    assert audit(sampler, (0, 1, 2), 1.0, samples=5_000).violated
+
+
 def test_a_form_that_the_look_did_not_show_is_named() -> None:
     notes = audit(_sampler(_clear, SHOWN["a UUID in a row"]), (0, 1), 1.0, samples=500).notes
-    assert "a form that 512 outputs did not show counts as a missing part" in notes[0]
+    assert "a form that 512 outputs did not show is compared as a whole" in notes[0]
 
 
 def test_a_dictionary_that_is_none_now_and_then_is_taken_apart_by_key() -> None:

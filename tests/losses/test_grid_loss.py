@@ -377,3 +377,11 @@ def test_rare_losses_of_ten_thousands_of_nats_have_a_lower_bound_between_their_n
         assert exact - 1e-12 <= high < exact + 1e-3
     low, high = _epsilon_bounds(law, 1e-6)
     assert low < high < low * (1 + 1e-3)
+
+
+def test_epsilons_near_the_largest_float_have_the_bounds_of_smaller_ones() -> None:
+    """Products with the tilt overflowed, and the lower bound of a delta of practically 0 was 1."""
+    total = compose_on_grid([(LaplaceLoss(1.0), 10), (GaussianLoss(1 / 3), 1)])
+    for epsilon in (1e290, 8e307, 1e308):
+        low, high = total.log_delta_bounds(epsilon)
+        assert low <= high < -700
