@@ -153,8 +153,7 @@ class GridLoss(PairLoss):
         if high - low > _VAGUE and (plan := self._plan.without_rare(epsilon)) is not None:
             sharper = self._ends(self._plans.setdefault(tuple(plan.tops), plan), epsilon)
             low, high = max(low, sharper[0]), min(high, sharper[1])
-        low, high = min(0.0, float(np.logaddexp(self._log_infinite, low))), min(0.0, high)
-        return low, high
+        return min(0.0, float(np.logaddexp(self._log_infinite, low))), min(0.0, high)
 
     def _ends(self, plan: TiltPlan, epsilon: float) -> tuple[float, float]:
         """ln of a lower bound on the finite losses' part of delta, and of an upper bound on delta."""
@@ -382,12 +381,11 @@ _OUTSIDE, _DROPPED = -35.0, -45.0
 """ln of the tilted mass beyond each end of the window, and of the products of transforms that count as 0."""
 _TRANSFORM, _POWER = 4.0, 6.0
 """Relative errors of an FFT in units of eps log2(N), and of a power in units of eps times the exponent."""
-_LARGEST_INDEX = 2**60
+_LARGEST_INDEX, _LARGEST_GROWTH = 2**60, 30.0
 _BINS = 500.0
 """Bins to a standard deviation, times the number of losses, when the window is chosen."""
 _STEEPEST_SLOPE = 700.0
 """Slopes of Chernoff's bound stop where a loss's farthest value weighs e**700."""
-_LARGEST_GROWTH = 30.0
 _FEW_TIMES = 64
 """Powers up to this one are products."""
 _LARGE, _NO_ERROR = 0.05, 1e-14
