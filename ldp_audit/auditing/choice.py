@@ -335,14 +335,16 @@ def _best_prefixes(proposals: Sequence[_Proposal], judge: _Judge) -> np.ndarray:
     m = np.repeat([max(1, int(one.other_cut.sum())) for one in proposals], lengths)
     doubts = np.array([[_DOUBT_OF_MANY], [_DOUBT_OF_ALTERNATIVES]])
     values = judge.predicted(hits, n, other, m, doubts)
-    # where nothing is expected, all outputs together would win with 0, and a test of them can show nothing at all
-    halves = -np.abs((hits + other) / (n + m) - 0.5)
+    # where nothing is expected, all outputs together win with 0, and a test of them can show nothing: half of them then
+    shares = (hits + other) / (n + m)
     masks = np.zeros((len(proposals), 2, len(proposals[0].cut)), dtype=bool)
     first = 0
     for one, length, mask in zip(proposals, lengths, masks, strict=True):
         here = slice(first, first + length)
         for which, value in enumerate(values[:, here]):
-            best = np.argmax(value if value.max() > 0 else halves[here])
+            best = np.argmax(value)
+            if shares[here][best] == 1:
+                best = np.argmin(np.abs(shares[here] - 0.5))
             mask[which, one.order.cells[: one.order.ends[best]]] = True
         first += length
     return masks
