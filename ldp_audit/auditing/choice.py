@@ -30,6 +30,7 @@ _WORTH_A_SHARE = 0.05  # of the distance of the expected bound from the log rati
 _SHARE, _SHARE_OF_SUREST = 0.3, 0.05  # of the error, of the alternatives, and of a sure one beside a promising event
 _ALIKE = 0.15  # events of one score whose counts differ by less, in nats, are not both tested
 _DOUBT_OF_FEW = 3.5  # and by which the best of a dozen events must stand out, for a rarer one not to win by luck
+_NEARLY_ALL = 0.95  # of the outputs
 _READABLE = 0.001  # of the bound, given away for an event of fewer pieces
 
 
@@ -335,7 +336,7 @@ def _best_prefixes(proposals: Sequence[_Proposal], judge: _Judge) -> np.ndarray:
     m = np.repeat([max(1, int(one.other_cut.sum())) for one in proposals], lengths)
     doubts = np.array([[_DOUBT_OF_MANY], [_DOUBT_OF_ALTERNATIVES]])
     values = judge.predicted(hits, n, other, m, doubts)
-    # where nothing is expected, all outputs together win with 0, and a test of them can show nothing: half of them then
+    # where nothing is expected, nearly all outputs win with about 0, and a test of them can show nothing: half of them
     shares = (hits + other) / (n + m)
     masks = np.zeros((len(proposals), 2, len(proposals[0].cut)), dtype=bool)
     first = 0
@@ -343,7 +344,7 @@ def _best_prefixes(proposals: Sequence[_Proposal], judge: _Judge) -> np.ndarray:
         here = slice(first, first + length)
         for which, value in enumerate(values[:, here]):
             best = np.argmax(value)
-            if shares[here][best] == 1:
+            if value[best] <= 0 and shares[here][best] > _NEARLY_ALL:
                 best = np.argmin(np.abs(shares[here] - 0.5))
             mask[which, one.order.cells[: one.order.ends[best]]] = True
         first += length
