@@ -113,7 +113,8 @@ def assert_private(
     goal = goal_of(epsilon, delta, detects, detects_epsilon, power, false_alarm)
     check_samples(rarest, max_samples)
     whole(seed, "seed", 0)
-    named = as_search(inputs).inputs
+    compared = as_search(inputs)
+    named = compared.inputs
     program, fresh = Program(sampler, seed, timeout, inputs=named), Fresh(sampler, stateless=stateless)
     room = piloted(program, named, rarest)
     room.check(goal, max_samples)
@@ -127,6 +128,7 @@ def assert_private(
         if look.witness.calls_for_one and look.bound > goal.epsilon
     ]
     result = if_independent(result, program, fresh, otherwise=otherwise)
+    result = replace(result, notes=(*result.notes, *compared.notes()))
     if result.violated:
         raise PrivacyViolation(result)
     if result.inconclusive:

@@ -208,7 +208,7 @@ def audit(
         seed=program.seed,
         budget=budget,
         notes=(
-            *dict.fromkeys(why + program.notes()),
+            *dict.fromkeys(why + program.notes() + search.notes()),
             *(() if together is None else together.describe().splitlines()),
         ),
         sections=sections,

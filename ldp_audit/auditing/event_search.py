@@ -24,6 +24,7 @@ from ldp_audit.auditing.curves import level_events
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import concatenated, unrepeated
 from ldp_audit.auditing.program import COMPARE, SEARCH, Program
+from ldp_audit.auditing.result import shown
 from ldp_audit.numerics import as_float, count_of, instance, listed, whole
 
 _MOST_NUMBERS = 2**21  # in the first of an input's search samples, so that memory is bounded
@@ -290,6 +291,10 @@ def _settled(choices: Mapping[Pair, Choice], pair: Pair) -> bool:
     return doubt <= _UNSURE * min(1.0, math.log(p / q)) and gain <= _WORTH_MORE * (math.log(p / q) - best.optimistic)
 
 
+_NAMED = 8
+"""Inputs that a note names."""
+
+
 @dataclass(frozen=True)
 class InputSearch:
     """Inputs and the pairs of them, by their places, that an audit may compare."""
@@ -299,6 +304,14 @@ class InputSearch:
 
     def __len__(self) -> int:
         return len(self.inputs)
+
+    def notes(self) -> tuple[str, ...]:
+        """Which inputs were compared, where the witness does not name all of them: nothing is said of any others."""
+        if len(self) == 2:
+            return ()
+        more = f" and {len(self) - _NAMED} more" if len(self) > _NAMED else ""
+        named = ", ".join(shown(x) for x in self.inputs[:_NAMED])
+        return (f"compared in {len(self.pairs)} pairs: inputs {named}{more}",)
 
 
 def search(

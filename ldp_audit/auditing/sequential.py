@@ -102,7 +102,7 @@ def audit_sequentially(
         seconds=0.0,
         seed=program.seed,
         budget=budget,
-        notes=(*dict.fromkeys(why + program.notes()), *turns),
+        notes=(*dict.fromkeys(why + program.notes() + named.notes()), *turns),
         sections={"sequential": run.section(stopped)},
     )
     calls = max(_FEWEST_CALLS, min(_MOST_CALLS, _OUTPUTS // run.largest))
