@@ -66,7 +66,9 @@ def run(options: argparse.Namespace) -> int:
     write.write_files(options.out, files)
     write_json(options, report)
     counts = ", ".join(f"{count} {verdict}" for verdict, count in report["summary"].items())
-    say(f"{len(report['claims'])} claims; of the papers' own: {counts or 'none'}")
+    if report["claims"]:
+        others = "; of the papers' own" if report["not_the_papers"] else ""
+        say(f"{len(report['claims'])} claims{others}: {counts or 'none'}")
     size = sum(len(text.encode()) for text in files.values()) / 1e6
     say(
         f"report: {options.out / 'index.html'} ({len(files)} files, {size:.1f} MB, {time.perf_counter() - start:.0f} s)"
