@@ -28,19 +28,16 @@ from ldp_audit.accounting.protocols.protocol import Split, Step
 from ldp_audit.mechanisms import (
     CoordinateSampling,
     ExponentialSelection,
-    Hybrid,
     PerturbedEncoding,
     PerturbedSampling,
-    Piecewise,
     RandomProjection,
-    TwoPoint,
     TwoStage,
 )
 from ldp_audit.mechanisms.randomness import source_of
 from ldp_audit.mechanisms.ranking import ranking, top_set
 from ldp_audit.mechanisms.sparse_report import scattered
 from ldp_audit.training.fedsel.settings import FedSelSettings
-from ldp_audit.training.fedsel.solution import Solution, solution, stages
+from ldp_audit.training.fedsel.solution import MECHANISMS, Solution, solution, stages
 from ldp_audit.training.streams import Streams
 
 
@@ -90,10 +87,6 @@ class Sender(ABC):
     def law(self) -> TwoStage | None:
         """The exact mechanism of a report with its clip, if it has two stages."""
         return None
-
-
-MECHANISMS: dict[str, Any] = {"PM": Piecewise, "HM": Hybrid, "DUCHI": TwoPoint}
-"""By the name in a solution; each takes its epsilon."""
 
 
 class Perturbed(NamedTuple):

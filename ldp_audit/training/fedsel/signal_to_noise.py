@@ -14,6 +14,11 @@ Sources: the mechanisms' exact distributions; the setting is that of Liu, Cao, Y
 
 from __future__ import annotations
 
+import numpy as np
+
+from ldp_audit.mechanisms import CoordinateSampling, ExponentialSelection, PerturbedEncoding, PerturbedSampling
+from ldp_audit.training.fedsel.solution import MECHANISMS
+
 
 def signal_ratio(
     selection: str,
@@ -30,15 +35,17 @@ def signal_ratio(
     selection, value: by name, "PS" and "PM".   epsilon: of one report, nats, > 0.   mu: the selection's share, [0, 1).
     k, coordinates: None for a tenth of d, and for Wang et al.'s rule.
     """
-    import torch
-
-    from ldp_audit.mechanisms import CoordinateSampling
-    from ldp_audit.training.fedsel.senders import MECHANISMS, selection_of
-
-    top = k or max(1, d // 10)
-    chosen = selection_of(selection, mu * epsilon, d, top, corrected=False)
-    shares = chosen.probabilities(chosen.input_of(torch.arange(1.0, d + 1)), torch.float64)
     flat = CoordinateSampling(MECHANISMS[value], epsilon, d, coordinates)
     private = MECHANISMS[value]((1 - mu) * epsilon)
-    gain = float(shares[-top:].mean()) * d / flat.k
+    gain = _share_of_top(selection, mu * epsilon, d, k or max(1, d // 10)) * d / flat.k
     return gain * float(flat.coordinate().variance(0.0)) / float(private.variance(0.0))
+
+
+def _share_of_top(selection: str, epsilon: float, d: int, k: int) -> float:
+    """P_top, the mean probability of an index of the top k."""
+    if epsilon == 0:
+        return 1 / d
+    if selection == "EXP":
+        return float(np.exp(ExponentialSelection(epsilon, d).rank_log_probs()[-k:]).mean())
+    by_top_set = PerturbedSampling if selection == "PS" else PerturbedEncoding
+    return float(np.exp(by_top_set(epsilon, d, k).index_log_probs()[0]))

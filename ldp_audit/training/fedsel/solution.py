@@ -17,12 +17,15 @@ at least sqrt(d ln d / m) for the value, at most a share theta for the selection
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ldp_audit.accounting.protocols.protocol import Split
+from ldp_audit.mechanisms import Hybrid, Piecewise, TwoPoint
 
 SELECTIONS = ("EXP", "PE", "PS")
-VALUES = ("PM", "HM", "DUCHI")
+MECHANISMS: dict[str, Any] = {"PM": Piecewise, "HM": Hybrid, "DUCHI": TwoPoint}
+"""Of values, by their names in a solution; each takes its epsilon."""
+VALUES = tuple(MECHANISMS)
 
 Kind = Literal["full", "random", "largest", "selection", "flat", "projection", "two-stage"]
 
