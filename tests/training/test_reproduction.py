@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -235,3 +237,16 @@ def test_another_machine_goes_on_from_the_record(
     told = [run.get("device", "the same") for run in json.loads(file.read_text())["runs"]]
     assert told.count(other) == 1
     assert told.count("the same") == 3
+
+
+def test_what_the_records_say_needs_no_torch() -> None:
+    """The report asks every experiment, and `make report` installs no torch."""
+    says = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from ldp_audit.training.reproduction.judgement import evidence\n"
+        "from ldp_audit.training.reproduction.record import experiments\n"
+        "print(sum(len(evidence(one.name)) for one in experiments()))"
+    )
+    ran = subprocess.run([sys.executable, "-c", says], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert int(ran.stdout) > 10
