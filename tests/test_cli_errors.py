@@ -175,7 +175,7 @@ WITHOUT = """
 import contextlib, io, json, sys
 class Absent:
     def find_spec(self, name, *_):
-        if name.partition(".")[0] in ("torch", "distributed", "cloudpickle", "z3"):
+        if name.partition(".")[0] in ("torch", "distributed", "z3"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
 from ldp_audit.cli import main

@@ -80,7 +80,7 @@ def _unheard(_: object) -> None:
 
 
 def pickled(test: Test, program: Program, *, by_value: bool = False) -> bytes:
-    """By name where that will do; by value, which takes cloudpickle, what only this process knows.
+    """By name where that will do; by value, by cloudpickle, what only this process knows.
 
     by_value: also for what is defined in `__main__`, which is another module in a worker of Dask's.
     """

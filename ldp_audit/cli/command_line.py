@@ -39,7 +39,7 @@ COMMANDS = {
 INSTALL = {"training": "pip install '.[training]', in a clone", "dask": "pip install '.[dask]', in a clone"}
 """How to install each extra."""
 
-EXTRAS = {"torch": "training", "distributed": "dask", "cloudpickle": "dask"}
+EXTRAS = {"torch": "training", "distributed": "dask"}
 """Packages of the extras."""
 
 OPTIONS = {

@@ -57,7 +57,6 @@ def test_a_failure_in_a_worker_reads_as_it_does_in_this_process(what: str, timeo
 
 
 def test_the_number_of_workers_changes_nothing_and_a_sampler_without_a_name_goes_by_value(serial: Tally) -> None:
-    pytest.importorskip("cloudpickle")
     program = Program(lambda x, n, rng: uniform(x, n, rng), seed=3)
     assert count_all(TEST, program, runner=Counting(pool_of(3))) == serial
 
