@@ -92,8 +92,8 @@ class Fresh:
         instance(stateless, bool, "stateless", "True or False")
         self._pickle, self._why, self.stateless = b"", "", stateless
         self.shared = sampler.shared if isinstance(sampler, DeclaredSampler) and not stateless else ""
-        self._here = Path.cwd(), [*sys.path], dict(os.environ)
         try:
+            self._here = Path.cwd(), [*sys.path], dict(os.environ)
             self._pickle = _pickled(sampler)
         except Exception as error:  # noqa: BLE001  (a user's object may raise anything when it is pickled)
             self._why = f"it cannot be pickled, {type(error).__name__}: {error}"
