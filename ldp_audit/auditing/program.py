@@ -295,7 +295,7 @@ class Program:
         return (*((UNSEEDED,) if drawn else ()), *structure, *hashed)
 
     def untested(self, tested: Sequence[Counts]) -> str | None:
-        """Why a hash may hide what these counts do not show, if it may: its seed may be in the outputs.
+        """What these counts do not show, if anything: what was set aside, or a hash of which the outputs have the seed.
 
         tested: how often each event was seen in the test.
         """
