@@ -39,7 +39,7 @@ def _in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
 
     def counts(_: object, __: object, witness: Witness, *___: object) -> FreshCounts:
         hits = [[round(4096 * share)] for share in witness.counts.frequencies]
-        return FreshCounts(np.array(hits), 4096, (True, True))
+        return FreshCounts(np.array(hits), 4096, (True, True), [])
 
     if "asks_afresh" not in request.keywords:
         monkeypatch.setattr(Fresh, "counts", counts)

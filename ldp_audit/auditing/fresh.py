@@ -13,6 +13,9 @@ from the generator, and kept, is drawn again. It is a sign that the new process 
 whose settings were changed in this process after they were imported; and a later call, which it answers otherwise than
 this process does, is then a sign of a memory.
 
+Copies share the disk: where a call opens a file for reading, a database or a connection, all of them may find there
+what the audited program has kept (`_opened`).
+
 A function or class of a module is pickled by its name, so that the new process imports the module anew; what has no
 such name is pickled by value, which needs cloudpickle.
 """
@@ -28,9 +31,11 @@ import os
 import pickle
 import random
 import signal
+import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -57,6 +62,10 @@ _FIRST_COPY = 1000  # in keys, after the calls of the other look for dependence
 _FORKS = sys.platform != "win32"
 _ASKED = "LDP_AUDIT_ASKED_AFRESH"
 """In the environment of a copy."""
+_CODE = (".py", ".pyc", ".so", ".pyd", ".pth")
+_OF_THE_SYSTEM = ("/proc/", "/sys/", "/dev/")
+_CLOCK = 0.1
+"""Seconds by which the time of a file's last change may lag behind the clock."""
 _OURS = ("ldp_audit.auditing.", "ldp_audit.mechanisms.")
 """Modules of which a target of the command line, and an adapter, may need more than this one imports."""
 
@@ -74,11 +83,13 @@ class FreshCounts(NamedTuple):
 
     hits: of the event, shape (2, copies); (2, 1) where all copies draw the same.   size: outputs, of a copy and input.
     same: whether a copy answered the program's first call as it did, and a later one as a first call of its own.
+    opened: files, databases and connections where a copy may have found what the program keeps from call to call.
     """
 
     hits: np.ndarray
     size: int
     same: tuple[bool, bool]
+    opened: list[str]
 
 
 class Fresh:
@@ -93,7 +104,7 @@ class Fresh:
         self._pickle, self._why, self.stateless = b"", "", stateless
         self.shared = sampler.shared if isinstance(sampler, DeclaredSampler) and not stateless else ""
         try:
-            self._here = Path.cwd(), [*sys.path], dict(os.environ)
+            self._here = time.time() - _CLOCK, Path.cwd(), [*sys.path], dict(os.environ)
             self._pickle = _pickled(sampler)
         except Exception as error:  # noqa: BLE001  (a user's object may raise anything when it is pickled)
             self._why = f"it cannot be pickled, {type(error).__name__}: {error}"
@@ -122,8 +133,8 @@ class Fresh:
             raise NotFreshError(f"its inputs cannot be pickled, {type(error).__name__}: {error}") from error
         calls = 2 * copies * (size if witness.calls_for_one else 1)
         seconds = _SECONDS + 4 * (calls * program.seconds / max(1, program.calls) + copies * program.slowest)
-        same, hits = _Template.asked(job, seconds)
-        return FreshCounts(np.array(hits, dtype=np.int64).T, size, same)
+        same, opened, hits = _Template.asked(job, seconds)
+        return FreshCounts(np.array(hits, dtype=np.int64).T, size, same, opened)
 
 
 class _Template:
@@ -143,7 +154,7 @@ class _Template:
         )
 
     @classmethod
-    def asked(cls, job: bytes, seconds: float) -> tuple[tuple[bool, bool], list[list[int]]]:
+    def asked(cls, job: bytes, seconds: float) -> tuple[tuple[bool, bool], list[str], list[list[int]]]:
         """What it finds (see `_answered`). Raises NotFreshError, also after so many seconds."""
         with cls._lock:
             if not (cls._now and cls._now[0].is_ours()):
@@ -246,9 +257,9 @@ def _main() -> None:
         answers.flush()
 
 
-def _answered(job: bytes) -> tuple[tuple[bool, ...], list[list[int]]]:
-    """Whether copies answer the calls that are known as the program did, and the counts of all copies."""
-    folder, path, environment, pickled, program, known, *rest = pickle.loads(job)  # noqa: S301  (ours)
+def _answered(job: bytes) -> tuple[tuple[bool, ...], list[str], list[list[int]]]:
+    """Whether copies answer the calls that are known as the program did, what one opens, and the counts of all."""
+    begun, folder, path, environment, pickled, program, known, *rest = pickle.loads(job)  # noqa: S301  (ours)
     witness, stage, copies, size = rest
     sys.path[:] = path
     os.chdir(folder)
@@ -259,21 +270,47 @@ def _answered(job: bytes) -> tuple[tuple[bool, ...], list[list[int]]]:
         asked = [partial(_counted, pickled, program, witness, (stage, copy), size) for copy in range(copies)]
         return [_in_a_copy(one) for one in asked]
 
-    def imported_once() -> tuple[list[list[int]], bool, tuple[bool, ...]]:
+    def imported_once() -> tuple[list[list[int]], bool, tuple[bool, ...], list[str]]:
+        changed, opened = [begun], list[str]()
+        sys.addaudithook(partial(_opened, opened, changed))
         sampler = pickle.loads(pickled)  # noqa: S301  (likewise: what it imports is imported once, not in each copy)
         if isinstance(sampler, NamedSampler):
             sampler.prepare()
-        same = tuple(_in_a_copy(partial(program.of(sampler).repeats, call)) for call in known)
-        return counts(), "torch" in sys.modules, same
+        changed[0] = -math.inf  # what is read at a call may have been kept before the audit
 
-    found, with_torch, same = _in_a_copy(imported_once)
+        def called() -> list[str]:
+            for place, x in enumerate(witness.inputs):
+                program.of(sampler).outputs(x, 1, (DEPENDENCE, stage, 3, place))
+            return opened
+
+        opened = _in_a_copy(called)
+        same = tuple(_in_a_copy(partial(program.of(sampler).repeats, call)) for call in known)
+        return counts(), "torch" in sys.modules, same, opened
+
+    found, with_torch, same, opened = _in_a_copy(imported_once)
     if _alike(found, size):
         if with_torch:  # seconds for each copy; its generator is seeded anew in all of them
             import torch  # noqa: F401
         found = counts()
     if _alike(found, size):
         del found[1:]
-    return same, found
+    return same, opened, found
+
+
+def _opened(found: list[str], changed: list[float], event: str, args: tuple[Any, ...]) -> None:
+    """An audit hook of Python's: collects what is opened and may hold what was kept since the time `changed`."""
+    if event == "socket.connect":
+        found.append(f"a connection to {args[1]}")
+    reads = event == "open" and not (args[2] or 0) & (os.O_WRONLY | os.O_TRUNC | os.O_EXCL)
+    if not (reads or event == "sqlite3.connect") or not isinstance(args[0], str | bytes | os.PathLike):
+        return
+    file = os.path.abspath(os.fsdecode(args[0]))  # noqa: PTH100  (a hook is called for each file of an import)
+    if file.endswith(_CODE) or file.startswith(_OF_THE_SYSTEM):
+        return
+    with suppress(OSError):
+        states = [os.stat(one) for one in (file, f"{file}-wal") if os.path.exists(one)]  # noqa: PTH110, PTH116
+        if any(stat.S_ISREG(one.st_mode) and one.st_mtime >= changed[0] for one in states):
+            found.append(file)
 
 
 def _alike(counts: list[list[int]], size: int) -> bool:

@@ -465,6 +465,8 @@ def dependence_of_outputs(
     if said is not None:
         return said, None, drawn
     said = _apart_from_the_test(found, witness)
+    if said is None and found.opened and not fresh.stateless:
+        said = f"{unseen}: a call opens {found.opened[0]}, where all copies of it find what it keeps; {_STATED}"
     if called or all(found.same) or not program.repeats(later):
         return said, None, drawn
     if found.same[0]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import json
 import math
 import os
 import random
+import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -301,3 +305,43 @@ def test_the_environment_is_that_of_before_the_first_call() -> None:
         os.environ.pop("LDP_AUDIT_TEST_SECRET", None)
         assert not audit(client, (0, 1), 1.0, samples=5_000, seed=seed).violated
     os.environ.pop("LDP_AUDIT_TEST_SECRET", None)
+
+
+class KeptOnDisk:
+    """One answer for each value, for ever, in a file of JSON or a database: all reports together have epsilon 1."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __call__(self, x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        new = int(x if rng.random() < 1 / (1 + math.exp(-1)) else 1 - x)
+        if self.file.suffix == ".json":
+            kept = json.loads(self.file.read_text()) if self.file.exists() else {}
+            answer = kept.setdefault(str(x), new)
+            self.file.write_text(json.dumps(kept))
+            return np.full(n, answer)
+        with closing(sqlite3.connect(self.file)) as database, database:
+            database.execute("create table if not exists kept (x primary key, y)")
+            database.execute("insert or ignore into kept values (?, ?)", (x, new))
+            (answer,) = database.execute("select y from kept where x = ?", (x,)).fetchone()
+        return np.full(n, answer)
+
+
+@pytest.mark.parametrize("name", ["kept.json", "kept.db"])
+def test_an_answer_on_disk_is_not_accused(tmp_path: Path, name: str) -> None:
+    """All copies find it, as an audit does that comes after another: five of six were accused."""
+    for seed in (0, 0, 2):
+        result = audit(KeptOnDisk(tmp_path / name), (0, 1), 1.0, samples=2_000, seed=seed)
+        assert (result.verdict, result.epsilon_lower) == ("inconclusive", 0)
+        assert f"a call opens {tmp_path / name}" in result.notes[0]
+
+
+def test_files_that_are_only_written_or_new_keep_no_answers(tmp_path: Path) -> None:
+    def logging(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        with (tmp_path / "log").open("a") as log:
+            log.write("asked")
+        with tempfile.TemporaryFile() as new:
+            new.write(b"asked")
+        return own_entropy(x, n, rng)
+
+    assert audit(logging, (0.0, 1.0), 1.0, samples=20_000).violated

@@ -45,15 +45,13 @@ _SHARED = (
 )
 
 
-def from_url(url: str, *, timeout: float = 60.0, allow_remote: bool = False, stateless: bool = False) -> UrlSampler:
+def from_url(url: str, *, timeout: float = 60.0, allow_remote: bool = False) -> UrlSampler:
     """A sampler that asks a service for its outputs; the module's documentation has the protocol.
 
         as_sampler(url="http://127.0.0.1:8000/privatize")
 
     timeout: seconds that one request may take.   allow_remote: whether the host may be another than localhost,
-       127.0.0.0/8 and ::1.
-    stateless: whether the service draws each answer anew, and keeps none for later requests; where it may, no violation
-       is reported.   Raises ValueError for any other url; what goes wrong later is a ProgramError.
+       127.0.0.0/8 and ::1.   Raises ValueError for any other url; what goes wrong later is a ProgramError.
     """
     instance(url, str, "url", "http://HOST:PORT/PATH")
     parts = urlsplit(url)
@@ -65,7 +63,7 @@ def from_url(url: str, *, timeout: float = 60.0, allow_remote: bool = False, sta
             "sends very many requests, and its inputs would leave the machine; --allow-remote, or allow_remote=True, "
             "if you may do that"
         )
-    return UrlSampler(url, checked_timeout(timeout), stateless)
+    return UrlSampler(url, checked_timeout(timeout))
 
 
 def _is_loopback(host: str) -> bool:
@@ -81,7 +79,6 @@ class UrlSampler(NamedSampler):
 
     url: str
     timeout: float = 60.0
-    stateless: bool = False
     _spelled: dict[Any, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __call__(self, x: Any, n: int, rng: np.random.Generator) -> list[Any]:
@@ -106,7 +103,7 @@ class UrlSampler(NamedSampler):
     @property
     def shared(self) -> str:
         """See `DeclaredSampler`."""
-        return "" if self.stateless else _SHARED
+        return _SHARED
 
     def prepare(self) -> None:
         """See `NamedSampler`."""

@@ -75,9 +75,9 @@ def test_a_sound_service_is_consistent_and_a_broken_one_violated(service: str, m
     """The first fails once in 1e6 seeds; at epsilon 2.2 the bound is below 1.5 with probability below 1e-9."""
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # nobody listens there: a proxy would be an error
     for path, verdict in (("/sound", "consistent"), ("/broken", "violated")):
-        sampler = as_sampler(url=service + path, stateless=True)
+        sampler = as_sampler(url=service + path)
         assert sampler(1, 20, np.random.default_rng(0)) == sampler(1, 20, np.random.default_rng(0))
-        assert audit(sampler, (0, 1), 1.0, samples=5_000, confidence=1 - 1e-6).verdict == verdict
+        assert audit(sampler, (0, 1), 1.0, samples=5_000, confidence=1 - 1e-6, stateless=True).verdict == verdict
 
 
 def test_a_service_that_may_remember_is_not_accused(service: str) -> None:
