@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -96,6 +97,7 @@ def assert_private(
     """Raise PrivacyViolation if the sampler's epsilon is shown to be above the claim; else the audit's result.
 
     Raises NoPowerError where that could not have been shown: where no event was seen, or no label comes twice.
+    Warns (UserWarning) of parts of the outputs that were set aside, such as ids, and are not audited.
 
     sampler: (x, n, rng) -> n independent outputs on input x.   epsilon, delta: the claim; nats, finite, and in [0, 1).
     inputs: two or more, all pairs of which are searched, in both directions; or what `search` returns.
@@ -133,6 +135,8 @@ def assert_private(
         raise PrivacyViolation(result)
     if result.inconclusive:
         raise NoPowerError(result)
+    if program.structure is not None and program.structure.aside:
+        warnings.warn(f"assert_private has not audited {', '.join(program.structure.aside)}", stacklevel=2)
     return result
 
 

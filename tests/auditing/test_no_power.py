@@ -8,6 +8,7 @@ import math
 import pickle
 import uuid
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -170,3 +171,14 @@ def test_unrepeated_counts_labels_alone() -> None:
     assert unrepeated([]) == 0
     assert unrepeated([read([0.5, 0.25], 2)]) == 0
     assert unrepeated([read(["a", "b", 1.0, 2.0], 4), read(["a", "c", "c"], 3)]) == pytest.approx(1 / 7)
+
+
+def test_a_pass_warns_of_what_was_set_aside() -> None:
+    """Whatever an id carries, nobody would hear that it is not audited."""
+
+    def sampler(x: int, n: int, rng: np.random.Generator) -> list[Any]:
+        kept = rng.random(n) < 0.6
+        return [{"id": str(uuid.UUID(bytes=rng.bytes(16))), "y": int(x == one)} for one in kept]
+
+    with pytest.warns(UserWarning, match=r"has not audited y\['id'\] \(a UUID\)"):
+        assert_private(sampler, 0.5, (0, 1), detects=2.0)
