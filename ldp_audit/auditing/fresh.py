@@ -125,7 +125,9 @@ class Fresh:
             raise NotFreshError("the audit runs in a copy of a program, whose module audits it when it is imported")
         copies = math.ceil(-math.log(_HIDDEN) / 2 / math.log1p(math.exp(-min(epsilon, _MOST_EPSILON))))
         copies = max(copies, _FEWEST_COPIES)
-        size = max(_OUTPUTS // copies, _FEWEST_OUTPUTS)
+        # As many outputs as the test had: among fewer, the answers that a thousand clients keep may go unseen.
+        outputs = _OUTPUTS if witness.calls_for_one else max(_OUTPUTS, witness.counts.trials)
+        size = min(max(outputs // copies, _FEWEST_OUTPUTS), program.rows)
         try:
             known = program.first, later
             job = pickle.dumps((*self._here, self._pickle, program.of(_unknown), known, witness, stage, copies, size))

@@ -330,8 +330,8 @@ class KeptOnDisk:
 @pytest.mark.parametrize("name", ["kept.json", "kept.db"])
 def test_an_answer_on_disk_is_not_accused(tmp_path: Path, name: str) -> None:
     """All copies find it, as an audit does that comes after another: five of six were accused."""
-    for seed in (0, 0, 2):
-        result = audit(KeptOnDisk(tmp_path / name), (0, 1), 1.0, samples=2_000, seed=seed)
+    for _ in range(2):
+        result = audit(KeptOnDisk(tmp_path / name), (0, 1), 1.0, samples=2_000)
         assert (result.verdict, result.epsilon_lower) == ("inconclusive", 0)
         assert f"a call opens {tmp_path / name}" in result.notes[0]
 
