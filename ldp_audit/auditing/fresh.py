@@ -2,11 +2,11 @@
 
 What a program remembers from call to call (a permanent answer for each value, a cache, a generator that it made once)
 makes all outputs of a run depend on one draw, and no comparison within the run shows it. So the sampler is pickled
-before its first call. Where a claim would be refuted, a new process loads the pickle, is copied 16 times or more, and
-each copy counts the event in outputs of its own: (hits on the first input, hits on the second). The global generators
-of Python, numpy and torch are seeded anew in each copy. Where all copies still count the same, as with a generator that
-the program's module has made, each loads the pickle itself; and where even these count the same, as with a generator in
-the pickle, one is kept.
+before its first call; an object that was audited before in this process, as it was before that. Where a claim would be
+refuted, a new process is copied 16 times or more, and each copy loads the pickle and the program's own modules (the
+libraries that these need are imported before), and counts the event in outputs of its own: (hits on the first input,
+hits on the second). The global generators of Python, numpy and torch are seeded anew in each copy. Where all copies
+count the same, as with a generator in the pickle, one is kept.
 
 That it gives its first call's answer again is no sign of a program that remembers nothing: an answer that was drawn
 from the generator, and kept, is drawn again. It is a sign that the new process asks the same program, rather than one
@@ -16,8 +16,9 @@ this process does, is then a sign of a memory.
 Copies share the disk: where a call opens a file for reading, a database or a connection, all of them may find there
 what the audited program has kept (`_opened`).
 
-A function or class of a module is pickled by its name, so that the new process imports the module anew; what has no
-such name is pickled by value, which needs cloudpickle.
+A function or class of a module is pickled by its name, so that each copy imports the module anew; what has no such name
+is pickled by value, which needs cloudpickle. What an object drew when it was made, before its first audit, is a part of
+it: `held` names its class.
 """
 
 from __future__ import annotations
@@ -30,17 +31,21 @@ import math
 import os
 import pickle
 import random
+import re
 import signal
 import stat
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -63,6 +68,7 @@ _FORKS = sys.platform != "win32"
 _ASKED = "LDP_AUDIT_ASKED_AFRESH"
 """In the environment of a copy."""
 _CODE = (".py", ".pyc", ".so", ".pyd", ".pth")
+_INSTALLED = (*(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")), "built-in", "frozen")
 _OF_THE_SYSTEM = ("/proc/", "/sys/", "/dev/")
 _CLOCK = 0.1
 """Seconds by which the time of a file's last change may lag behind the clock."""
@@ -97,15 +103,16 @@ class Fresh:
 
     stateless: whether somebody states that the program keeps nothing from call to call.
     shared: why a new process would ask the same running program; "" where it would not, or where that is stated.
+    held: the class of an object in it that has attributes; "" without one.
     """
 
     def __init__(self, sampler: Sampler, *, stateless: bool = False) -> None:
         instance(stateless, bool, "stateless", "True or False")
-        self._pickle, self._why, self.stateless = b"", "", stateless
+        self._pickle, self._why, self.held, self.stateless = b"", "", "", stateless
         self.shared = sampler.shared if isinstance(sampler, DeclaredSampler) and not stateless else ""
         try:
             self._here = time.time() - _CLOCK, Path.cwd(), [*sys.path], dict(os.environ)
-            self._pickle = _pickled(sampler)
+            self._pickle, self.held = _pickled(sampler)
         except Exception as error:  # noqa: BLE001  (a user's object may raise anything when it is pickled)
             self._why = f"it cannot be pickled, {type(error).__name__}: {error}"
 
@@ -219,24 +226,62 @@ atexit.register(_Template.end_all)
 
 class _Limited(io.BytesIO):
     def write(self, data: Any) -> int:
-        if self.tell() + len(data) > _MOST_BYTES:
+        if self.tell() + memoryview(data).nbytes > _MOST_BYTES:
             raise ValueError(f"its pickle takes more than {_MOST_BYTES >> 20} MB")
         return super().write(data)
 
 
-def _pickled(sampler: Sampler) -> bytes:
+_AT_FIRST: WeakKeyDictionary[Any, dict[type, bytes]] = WeakKeyDictionary()
+"""Objects and functions within functions that were audited in this process, each as it was before that, by pickler."""
+
+
+def _pickled(sampler: Sampler) -> tuple[bytes, str]:
+    """The pickle, with objects that were audited before as they were then, and the class of an object in it."""
     try:
-        file = _Limited()
-        pickle.dump(sampler, file)
-        if b"__main__" not in file.getvalue():
-            return file.getvalue()
+        found = _dumped(sampler, pickle.Pickler)
+        if b"__main__" not in found[0]:
+            return found
     except (pickle.PicklingError, AttributeError, TypeError):  # a lambda, a function within another
         pass
     import cloudpickle
 
-    file = _Limited()
-    cloudpickle.dump(sampler, file)
-    return file.getvalue()
+    return _dumped(sampler, cloudpickle.Pickler)
+
+
+def _dumped(sampler: Sampler, kind: type[pickle.Pickler]) -> tuple[bytes, str]:
+    held = [""]
+
+    class Pickler(kind):  # type: ignore[valid-type, misc]
+        whole: Any = None  # the object that is pickled as it was at first
+
+        def reducer_override(self, one: Any) -> Any:
+            if isinstance(one, random.SystemRandom):  # which has no state, and raises an error where it is asked for
+                return type(one), ()
+            if self.whole is None and _has_memory(one):
+                with suppress(TypeError):  # such an object cannot be looked up
+                    known = _AT_FIRST.setdefault(one, {})
+                    known[kind] = known.get(kind) or dumped(one, one)
+                    held[0] = held[0] or ("" if isinstance(one, FunctionType) else type(one).__qualname__)
+                    return pickle.loads, (known[kind],)
+            return super().reducer_override(one) if kind is not pickle.Pickler else NotImplemented
+
+    def dumped(one: Any, whole: Any) -> bytes:
+        file = _Limited()
+        pickler = Pickler(file)
+        pickler.whole = whole
+        pickler.dump(one)
+        return file.getvalue()
+
+    return dumped(sampler, None), held[0]
+
+
+def _has_memory(one: Any) -> bool:
+    """Whether it is an object with attributes, other than our own, or a function that is pickled by value."""
+    if isinstance(one, FunctionType):
+        return one.__module__ == "__main__" or "<locals>" in one.__qualname__
+    if isinstance(one, type | ModuleType | partial) or type(one).__module__.startswith("ldp_audit."):
+        return False
+    return bool(getattr(one, "__dict__", None))
 
 
 def _main() -> None:
@@ -268,14 +313,10 @@ def _answered(job: bytes) -> tuple[tuple[bool, ...], list[str], list[list[int]]]
     os.environ.clear()
     os.environ.update(environment, **{_ASKED: "1"})
 
-    def counts() -> list[list[int]]:
-        asked = [partial(_counted, pickled, program, witness, (stage, copy), size) for copy in range(copies)]
-        return [_in_a_copy(one) for one in asked]
-
-    def imported_once() -> tuple[list[list[int]], bool, tuple[bool, ...], list[str]]:
+    def first_copy() -> tuple[tuple[bool, ...], list[str], list[str]]:
         changed, opened = [begun], list[str]()
         sys.addaudithook(partial(_opened, opened, changed))
-        sampler = pickle.loads(pickled)  # noqa: S301  (likewise: what it imports is imported once, not in each copy)
+        sampler = pickle.loads(pickled)  # noqa: S301  (likewise)
         if isinstance(sampler, NamedSampler):
             sampler.prepare()
         changed[0] = -math.inf  # what is read at a call may have been kept before the audit
@@ -287,16 +328,24 @@ def _answered(job: bytes) -> tuple[tuple[bool, ...], list[str], list[list[int]]]
 
         opened = _in_a_copy(called)
         same = tuple(_in_a_copy(partial(program.of(sampler).repeats, call)) for call in known)
-        return counts(), "torch" in sys.modules, same, opened
+        return same, opened, [name for name in sys.modules if _of_a_library(name) and name.split(".")[0] not in own]
 
-    found, with_torch, same, opened = _in_a_copy(imported_once)
-    if _alike(found, size):
-        if with_torch:  # seconds for each copy; its generator is seeded anew in all of them
-            import torch  # noqa: F401
-        found = counts()
+    own = {word.decode() for word in re.findall(rb"\w+", pickled)}  # names of the program's packages are among them
+    same, opened, libraries = _in_a_copy(first_copy)
+    for name in libraries:
+        with suppress(ImportError):
+            importlib.import_module(name)
+    asked = [partial(_counted, pickled, program, witness, (stage, copy), size) for copy in range(copies)]
+    found = [_in_a_copy(one) for one in asked]
     if _alike(found, size):
         del found[1:]
     return same, opened, found
+
+
+def _of_a_library(module: str) -> bool:
+    """Whether it is of Python's, of an installed package, or of ours, which draw no answers when they are imported."""
+    spec = getattr(sys.modules[module], "__spec__", None)
+    return module.startswith("ldp_audit.") or str(spec and spec.origin).startswith(_INSTALLED)
 
 
 def _opened(found: list[str], changed: list[float], event: str, args: tuple[Any, ...]) -> None:

@@ -420,7 +420,8 @@ def if_independent(
     if why is not None:
         return replace(result, notes=(*result.notes, why))
     if said is None:
-        return result
+        own = f"what this {fresh.held} drew before the audit, if anything, is part of it; its class would draw it anew"
+        return replace(result, notes=(*result.notes, own)) if fresh.held else result
     if otherwise:
         instead = replace(otherwise[0], samples_used=result.samples_used)
         return if_independent(instead, program, fresh, stage, otherwise[1:], calls)
@@ -454,7 +455,7 @@ def dependence_of_outputs(
         return said or fresh.shared, None, drawn
     unseen = "whether the program remembers earlier calls could not be looked at"
     try:
-        later = program.recorded(witness.inputs[0], 1, (DEPENDENCE, stage, 2, 0))
+        later = program.recorded(witness.inputs[0], min(_REPEATED, program.rows), (DEPENDENCE, stage, 2, 0))
         found = fresh.counts(program, witness, stage, epsilon, later)
     except NotFreshError as error:
         if fresh.stateless:
@@ -472,8 +473,11 @@ def dependence_of_outputs(
     if found.same[0]:
         same = "a new process gives what it gave when it was first asked, and not what it gives now"
         return said or f"{_REMEMBERS}: {same}; {_INSTEAD}", None, drawn
-    why = "a new process answers otherwise, as where a setting was changed after the program was imported"
-    return None, f"{unseen}: {why}", drawn
+    why = (
+        f"{unseen}: a new process answers otherwise, as where answers are drawn when a program is imported, or where a "
+        "setting was changed after that"
+    )
+    return (None, why, drawn) if fresh.stateless else (f"{why}; {_STATED}", None, drawn)
 
 
 def _counts(program: Program, witness: Witness, stage: int, count: int, size: int) -> np.ndarray:
@@ -485,6 +489,8 @@ def _counts(program: Program, witness: Witness, stage: int, count: int, size: in
     return np.array(calls)
 
 
+_REPEATED = 64
+"""Outputs of a call that is made again: so many are not the same by chance."""
 _REMEMBERS = "the program remembers earlier calls"
 _STATED = "if it keeps nothing from call to call, --stateless (stateless=True) states that, and the bound counts"
 _INSTEAD = "a bound needs a new client for each output, or all that one client sends as one output"

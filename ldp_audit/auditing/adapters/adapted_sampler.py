@@ -38,10 +38,15 @@ class AdaptedSampler(DeclaredSampler):
     draw: the same, as a function.
     repeatable: whether rng decides the outputs. False where the program draws from the operating system, or may draw
         from a generator of its own: an audit is then as sound, but the same seed need not give the same result again.
+    made: makes such a sampler of a new object; None where a new process is to ask the same one.
     """
 
     draw: Callable[[Any, int, np.random.Generator], Any]
     repeatable: bool = True
+    made: Callable[[], Any] | None = None
+
+    def __reduce__(self) -> Any:
+        return (type(self), (self.draw, self.repeatable)) if self.made is None else (self.made, ())
 
     def __call__(self, x: Any, n: int, rng: np.random.Generator) -> Any:
         """n outputs on input x."""

@@ -20,7 +20,7 @@ from ldp_audit.auditing.adapters.multi_freq_ldpy_client import from_multi_freq_l
 from ldp_audit.auditing.adapters.opendp_measurement import from_opendp
 from ldp_audit.auditing.adapters.torch_callable import from_torch, takes_generator
 from ldp_audit.auditing.adapters.url import from_url
-from ldp_audit.auditing.program import Sampler
+from ldp_audit.auditing.program import DeclaredSampler, Sampler
 from ldp_audit.numerics import whole
 
 _OF_LIBRARY: dict[str, Callable[..., Sampler]] = {
@@ -47,7 +47,7 @@ def as_sampler(
        with sample(x, rng=...); a callable that needs three arguments, which is a sampler and returned as it is, unless
        the third is called call_next, as a Flower mod's is; a torch module, or a function with a parameter called
        generator; else a function f(x) or f(x, rng). An object that is none of these, with exactly one public method
-       that could be, stands for that method; a class, or a function without parameters, for what it makes, once.
+       that could be, stands for that method; a class, or a function without parameters, for what it makes.
     arguments, named: for the adapter, such as errors="output" of `from_function`.
     command, url, fresh: instead of a target, a program in any language (`from_command`), a service (`from_url`), or
        what makes a new client for each output (`from_factory`).
@@ -61,13 +61,16 @@ def as_sampler(
     for name in given:
         adapt, value = others[name]
         return adapt(value, *arguments, **named)
-    target = made(target)
-    adapter = _adapter_for(target)
-    if adapter is not None:
-        return adapter(target, *arguments, **named)
-    if arguments or named:
+    one = made(target)
+    adapter = _adapter_for(one)
+    if adapter is None and (arguments or named):
         raise ValueError(f"a sampler (x, n, rng) takes no further arguments, got {(*arguments, *named)!r:.200}")
-    return target
+    sampler = one if adapter is None else adapter(one, *arguments, **named)
+    anew = isinstance(target, type) or _is_factory(target)
+    if not anew or (isinstance(sampler, DeclaredSampler) and not isinstance(sampler, AdaptedSampler)):
+        return sampler
+    repeatable = sampler.repeatable if isinstance(sampler, AdaptedSampler) else True
+    return AdaptedSampler(sampler, repeatable, partial(as_sampler, target, *arguments, **named))
 
 
 def made(target: Any) -> Any:
