@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import sys
 from collections import Counter, deque
@@ -179,10 +178,11 @@ def of_several_lengths(raw: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """Scalars, arrays, tensors, complex numbers, memory, dataclasses and mappings as numbers, lists, dictionaries.
+    """Scalars, arrays, tensors, complex numbers, memory, mappings and objects as numbers, lists and dictionaries.
 
-    Raises ValueError for what holds values in another way, as tables and sparse matrices do: their text may leave some
-    of them out; and for what has no text but its address.
+    An object is its class and attributes, whatever its text tells of them. Raises ValueError for what holds values in
+    another way, as tables and sparse matrices do: their text may leave some out; and for what has no text but its
+    address.
     """
     if type(value) in PLAIN or isinstance(value, str | bytes | bytearray | list | tuple | set | frozenset):
         return value
@@ -196,17 +196,29 @@ def plain(value: Any) -> Any:
         return bytes(value)
     if isinstance(value, deque):
         return list(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return dict(value)
     opaque = isinstance(value, Iterable) and not isinstance(value, range | Enum) and type(value) not in PLAIN
+    attributes = {} if opaque or callable(value) else _attributes(value)
+    if attributes:
+        return {"class": type(value).__qualname__, **attributes}
     if opaque or callable(value) or type(value).__repr__ is object.__repr__:
         raise ValueError(
             f"it returned {cut(value)}, which cannot be compared; accepted: numbers, labels, vectors, and rows and "
             "dictionaries of these"
         )
     return value
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Those of an object; none of what Python brings along, such as a date, whose text tells all of it."""
+    kinds = [kind for kind in type(value).__mro__ if kind.__module__.partition(".")[0] not in sys.stdlib_module_names]
+    if not kinds or isinstance(value, Enum):
+        return {}
+    slots = [name for kind in kinds for name in np.atleast_1d(vars(kind).get("__slots__", ())).tolist()]
+    found = {name: getattr(value, name) for name in slots if name != "__weakref__" and hasattr(value, name)}
+    found |= getattr(value, "__dict__", {})
+    return found | {"args": value.args} if found and isinstance(value, BaseException) else found
 
 
 PLAIN = frozenset({int, float, bool, str, bytes, list, tuple, dict, set, type(None)})

@@ -426,7 +426,7 @@ def _conversion(raw: Any) -> str:
     )
     line = ""
     if odd:
-        line = "y()" if callable(odd[0]) else "vars(y)" if hasattr(odd[0], "__dict__") else "(y.a, y.b), its values"
+        line = "y()" if callable(odd[0]) else "(y.a, y.b), its values"
         return f"; an output y of it is of type {_type(odd[0])}; return {line} instead"
     if array and raw.dtype.kind == "c":
         line = "np.column_stack([outputs.real, outputs.imag])"

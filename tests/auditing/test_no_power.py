@@ -7,6 +7,7 @@ import json
 import math
 import pickle
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -182,3 +183,44 @@ def test_a_pass_warns_of_what_was_set_aside() -> None:
 
     with pytest.warns(UserWarning, match=r"has not audited y\['id'\] \(a UUID\)"):
         assert_private(sampler, 0.5, (0, 1), detects=2.0)
+
+
+class Redacted:
+    """An object whose text leaves out what it holds."""
+
+    def __init__(self, noise: int, value: int) -> None:
+        self.noise, self.value = noise, value
+
+    def __repr__(self) -> str:
+        return f"Redacted({self.noise}, <hidden>)"
+
+
+class Slotted(Redacted):
+    __slots__ = ("noise", "value")
+
+
+@dataclass
+class Zero:
+    noise: int
+
+
+class One(Zero):
+    """The same fields."""
+
+
+@together(
+    "shows",
+    [
+        Redacted,
+        Slotted,
+        lambda noise, x: [noise, Redacted(noise, x)],
+        lambda noise, x: (One if x else Zero)(noise),
+    ],
+)
+def test_an_object_is_its_class_and_attributes(shows: Any) -> None:
+    """Would catch a program whose reports hold the secret, and hide it in their text, that is called consistent."""
+
+    def sampler(x: int, n: int, rng: np.random.Generator) -> list[Any]:
+        return [shows(noise, x) for noise in rng.integers(0, 3, n).tolist()]
+
+    assert audit(sampler, (0, 1), 1.0, samples=1_000).violated

@@ -32,14 +32,6 @@ class Report:
     value: Any
 
 
-class Named:
-    def __init__(self, value: int) -> None:
-        self.value = value
-
-    def __repr__(self) -> str:
-        return f"<Named {self.value} at {id(self):x}>"
-
-
 EYE = torch.eye(1, 1200, dtype=torch.float64)[0].roll(600)
 """0 but for one in the middle, which the text of a tensor leaves out."""
 
@@ -55,7 +47,7 @@ SHOWN: dict[str, Callable[[Any, np.random.Generator], Any]] = {
     "bytes after it": lambda x, rng: bytes([x]) + rng.bytes(8),
     "hex": lambda x, rng: (rng.bytes(4) + bytes([x])).hex(),
     "base64": lambda x, rng: base64.b64encode(rng.bytes(6) + bytes([x, 0, 0])).decode(),
-    "a repr with an address": lambda x, _: Named(x),
+    "a text with an address": lambda x, rng: f"<Named {x} at {rng.integers(2**47):x}>",
     "a dataclass": lambda x, _: Report(next(_NUMBERS), x),
     "a dictionary in a dictionary": lambda x, rng: {"meta": {"t": float(rng.random())}, "body": {"v": [0, x]}},
     "a set": lambda x, rng: {f"n{rng.integers(2**40)}", f"v{x}"},
