@@ -151,11 +151,17 @@ def choose(
     judge = _Judge(trials, error, delta)
     tried = _scores(first, second, rng, floating_point=floating_point) if scores is None else iter(scores)
     found = [one for score in tried for one in _best_of_score(first, second, score, judge)]
-    best = max(one.predicted[0] for one in found)
-    least = best - _READABLE * max(1.0, abs(best)) if any(one.optimistic[0] > 0 for one in found) else -math.inf
-    equal = [one.choice(0) for one in found if one.predicted[0] >= least]
-    safest = min(equal, key=lambda choice: len(choice.event.intervals) + len(choice.event.labels))
+    telling = [one for one in found if one.tells(0)] or found
+    best = max(one.predicted[0] for one in telling)
+    hopeful = telling is found or any(one.optimistic[0] > 0 for one in telling)
+    least = best - _READABLE * max(1.0, abs(best)) if hopeful else -math.inf
+    equal = [one.choice(0) for one in telling if one.predicted[0] >= least]
+    safest = min(equal, key=_pieces if hopeful else lambda one: (abs(one.seen.smoothed[0] - 0.5), _pieces(one)))
     return replace(safest, alternatives=_alternatives(safest, found))
+
+
+def _pieces(choice: Choice) -> int:
+    return len(choice.event.intervals) + len(choice.event.labels)
 
 
 def recounted(choice: Choice, counts: Counts, *, trials: int, error: float, delta: float) -> Choice:
@@ -227,7 +233,12 @@ def _scores(first: Sample, second: Sample, rng: np.random.Generator, *, floating
 def _alternatives(best: Choice, candidates: list[_Candidate]) -> tuple[Choice, ...]:
     """Those that may well show more than the best event, the worthiest first, each unlike those before it."""
     least, found = best.least_optimistic, [best]
-    others = [one.choice(which) for one in candidates for which in (0, 1) if one.optimistic[which] > least]
+    others = [
+        one.choice(which)
+        for one in candidates
+        for which in (0, 1)
+        if one.optimistic[which] > least and one.tells(which)
+    ]
     for one in sorted(others, key=lambda one: -one.worth(best.optimistic)):
         if len(found) > _MOST_ALTERNATIVES:
             break
@@ -257,6 +268,11 @@ class _Candidate:
     seen: list[Counts]
     predicted: list[float]
     optimistic: list[float]
+
+    def tells(self, which: int) -> bool:
+        """Not so where no output is in it, or nearly all on either input: the complement's ratio is far larger then."""
+        seen = self.seen[which]
+        return seen.hits + seen.other_hits > 0 and min(seen.smoothed) <= _NEARLY_ALL
 
     def choice(self, which: int) -> Choice:
         """That of great doubt, 0, or of little, 1."""

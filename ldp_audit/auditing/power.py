@@ -163,15 +163,6 @@ class Reach:
         claim = (self.claimed_epsilon or 0.0, self.claimed_delta)
         return detectable_epsilon(p, self.trials, self.error, *claim, design_epsilon=self.design_epsilon)
 
-    @property
-    def refutes(self) -> bool:
-        """Whether any counts of so many outputs would refute the claim; so where there is none."""
-        if self.claimed_epsilon is None:
-            return True
-        surest = Counts(self.trials, self.trials, 0, self.trials)
-        region = Region(surest, self.error, max(1.0, self.claimed_epsilon), self.claimed_delta, _FINENESS)
-        return region.exceeds(self.claimed_epsilon, self.claimed_delta)
-
 
 def _barely_passed(
     p: float, epsilon: float, trials: int, error: float, delta: float, power: float, *, design: float | None = None

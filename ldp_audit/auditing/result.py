@@ -211,15 +211,13 @@ def judged(
     tested: how often each event was seen in the test.   unrepeated: as of `ldp_audit.auditing.outputs.unrepeated`.
     drift: as of `ldp_audit.auditing.test.drift`.   untested: as of `Program.untested`.
     reach: of the test.
-    A claim that was not refuted is inconclusive where it could not have been: by no counts, as of a large claim and few
-    outputs; no event was seen on either input; most
+    A claim that was not refuted is inconclusive where it could not have been: by few outputs, as of a large claim or a
+    rare event; no event was seen on either input; most
     outputs are labels that never come again, or a coordinate may be the seed of a hash, which no event computes; or
     where the event was chosen on outputs unlike those of the test.
     """
     if violated:
         return VIOLATED, ()
-    if reach is not None and not reach.refutes:
-        return INCONCLUSIVE, (f"no counts of {reach.trials} outputs of each input refute the claim: it takes more",)
     if unrepeated > _MOST_UNREPEATED:
         return INCONCLUSIVE, (
             f"{unrepeated:.0%} of the outputs are labels that came once only: nothing was tested about them; return "
@@ -229,6 +227,12 @@ def judged(
         return INCONCLUSIVE, ("the event was seen on neither input, so that the test could not have refuted any claim",)
     if untested is not None:
         return INCONCLUSIVE, (untested,)
+    certain = all(counts.frequencies == (1.0, 1.0) for counts in tested)  # of a program that does one thing
+    claimed = None if reach is None else reach.claimed_epsilon
+    if reach is not None and claimed is not None and not certain and math.isinf(reach.detectable_epsilon):
+        return INCONCLUSIVE, (
+            f"{reach.trials} outputs of each input would have shown no epsilon with probability 0.95: it takes more",
+        )
     return (CONSISTENT, ()) if drift is None else (INCONCLUSIVE, (drift,))
 
 

@@ -64,7 +64,7 @@ def test_a_claim_that_no_counts_would_refute_is_inconclusive() -> None:
     for samples, verdict in ((1_000, "inconclusive"), (20_000, "violated")):
         assert audit(lambda x, n, rng: np.full(n, x), (0, 1), 7.0, samples=samples).verdict == verdict
     result = audit(randomized_response(1.0), (0, 1), 20.0, samples=1_000)
-    assert "outputs of each input refute the claim: it takes more" in result.notes[0]
+    assert "outputs of each input would have shown no epsilon with probability 0.95: it takes more" in result.notes[0]
 
 
 @pytest.mark.filterwarnings("error")
@@ -224,3 +224,16 @@ def test_an_object_is_its_class_and_attributes(shows: Any) -> None:
         return [shows(noise, x) for noise in rng.integers(0, 3, n).tolist()]
 
     assert audit(sampler, (0, 1), 1.0, samples=1_000).violated
+
+
+def test_an_event_that_shows_nothing_is_no_pass() -> None:
+    """Would catch "consistent" by an event of nearly all outputs; of rare ones, what is tested is the rarer side."""
+
+    def rarely(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.random(n) < 0.001
+
+    assert audit(rarely, (0, 1), 1.0, samples=1_000).inconclusive
+    result = audit(rarely, (0, 1), 1.0, samples=100_000)
+    assert result.verdict == "consistent"
+    assert result.detectable_epsilon < 5
+    assert audit(lambda x, n, rng: np.zeros(n), (0, 1), 1.0, samples=1_000).verdict == "consistent"

@@ -18,13 +18,14 @@ import numpy as np
 from ldp_audit.auditing.scores.learning import codes, cuts, interactions
 from ldp_audit.auditing.scores.score import read_edges, read_list, read_place, written
 
-_BINS = (16, 6, 2)  # cells of a coordinate, tried in this order
+_VALUES = 512  # cells of a coordinate such as the index of a hash function, whose values are not alike if they are near
+_BINS = (16, 6, 2)  # and of one whose values are, tried in this order
 _CUT_ROWS = 5000  # of each input; fewer of long vectors
 _CUT_VALUES = 2**19
 _MOST_INFORMATIVE = 24  # coordinates of a shorter row
 _MOST_PATTERNS = 1024
 _MOST_CODES = 32_768  # patterns times coordinates: what an event may take in JSON
-_OFTEN = 10  # a pattern is seen well if it was seen so often
+_OFTEN, _SELDOM = 10, 4  # a pattern is seen well if it was seen so often; and one of single values
 _MASS = 0.9  # of the sample, in patterns that are seen well
 
 
@@ -45,16 +46,17 @@ class Pattern:
         """Whole rows, and rows of the most informative coordinates; either where few patterns carry the mass."""
         rows = max(200, min(_CUT_ROWS, _CUT_VALUES // first.shape[1]))
         both = np.concatenate([first[:rows], second[:rows]])
-        found = []
-        for bins in _BINS:
+        found: list[Pattern] = []
+        for bins, often in ((_VALUES, _SELDOM), *((bins, _OFTEN) for bins in _BINS)):
             edges = [cuts(both[:, place], bins) for place in range(both.shape[1])]
             places = [place for place, edge in enumerate(edges) if len(edge)]
-            if len(places) <= _MOST_CODES // 16 and _carried(_keys_of(both, places, edges)):
+            if len(places) <= _MOST_CODES // 16 and _carried(_keys_of(both, places, edges), often):
                 found.append(_table(first, second, places, edges))
-                break
+                if bins in _BINS or max(map(len, edges)) < _BINS[0]:
+                    break
         edges = [cuts(both[:, place], _BINS[1]) for place in range(both.shape[1])]
         informative = _shorter(both, interactions(first, second).informative(_MOST_INFORMATIVE), edges)
-        if len(informative) > 1 and (not found or set(informative) != set(found[0].places)):
+        if len(informative) > 1 and (not found or set(informative) != set(found[-1].places)):
             found.append(_table(first, second, informative, edges))
         return [pattern for pattern in found if len(pattern.rows) > 1]
 
@@ -139,10 +141,10 @@ def _keys_of(numbers: np.ndarray, places: list[int], edges: list[np.ndarray]) ->
     return keys
 
 
-def _carried(keys: np.ndarray) -> bool:
+def _carried(keys: np.ndarray, often: int = _OFTEN) -> bool:
     """Whether patterns that are seen well, no more than a table may hold, carry the mass."""
     times = np.sort(np.unique(keys, return_counts=True)[1])[::-1][:_MOST_PATTERNS]
-    return len(times) > 1 and times[times >= min(_OFTEN, len(keys) // 20)].sum() >= _MASS * len(keys)
+    return len(times) > 1 and times[times >= min(often, len(keys) // 20)].sum() >= _MASS * len(keys)
 
 
 def _shorter(both: np.ndarray, informative: list[int], edges: list[np.ndarray]) -> list[int]:

@@ -53,6 +53,14 @@ def rappor_law(x: int) -> np.ndarray:
     return np.where((ALL_BITS == 1) == true, 0.75, 0.25).prod(axis=1)
 
 
+def hadamard(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """A column of 64 of a Hadamard matrix, its entry in row x + 1, true with probability e^4/(1 + e^4): epsilon 4."""
+    column = rng.integers(0, 64, n)
+    both = column & (x + 1)
+    kept = rng.random(n) < math.exp(4) / (1 + math.exp(4))
+    return np.stack([column, np.where(((both ^ both >> 1) & 1) == kept, 1, -1)], axis=1)
+
+
 def index_and_value(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
     """An index 0..3 and Laplace noise about +1/2 or -1/2, which of them depends on both x and the index: epsilon 1."""
     index = rng.integers(0, 4, n)
