@@ -135,9 +135,12 @@ class Fresh:
         # As many outputs as the test had: among fewer, the answers that a thousand clients keep may go unseen.
         outputs = _OUTPUTS if witness.calls_for_one else max(_OUTPUTS, witness.counts.trials)
         size = min(max(outputs // copies, _FEWEST_OUTPUTS), program.rows)
+        import cloudpickle
+
         try:
             known = program.first, later
-            job = pickle.dumps((*self._here, self._pickle, program.of(_unknown), known, witness, stage, copies, size))
+            parts = (*self._here, self._pickle, program.of(_unknown), known, witness, stage, copies, size)
+            job = cloudpickle.dumps(parts)  # an input, or a law, may be of the user's script
         except Exception as error:
             raise NotFreshError(f"its inputs cannot be pickled, {type(error).__name__}: {error}") from error
         calls = 2 * copies * (size if witness.calls_for_one else 1)

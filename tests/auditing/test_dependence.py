@@ -15,6 +15,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -423,3 +424,16 @@ def test_files_that_are_only_written_or_new_keep_no_answers(tmp_path: Path) -> N
         return own_entropy(x, n, rng)
 
     assert audit(logging, (0.0, 1.0), 1.0, samples=20_000).violated
+
+
+def test_inputs_that_no_module_names_are_sent_too() -> None:
+    """Would catch "inconclusive" of every program whose inputs are objects of the user's script."""
+
+    @dataclass
+    class Record:
+        value: float
+
+    def noisy(x: Record, n: int, rng: np.random.Generator) -> np.ndarray:
+        return own_entropy(x.value, n, rng)
+
+    assert audit(noisy, (Record(0.0), Record(1.0)), 1.0, samples=20_000).violated

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 from ldp_audit import search
 from ldp_audit.auditing.event_search import as_search
@@ -53,6 +54,7 @@ def test_only_neighbours_are_compared_where_they_are_named() -> None:
 def test_arrays_may_be_inputs() -> None:
     found = search(values=[np.zeros(2), np.ones(2), np.zeros(2)])
     assert len(found) == 2
+    assert len(as_search([torch.zeros(2), torch.ones(2)])) == 2
 
 
 def test_a_plain_list_means_all_pairs() -> None:

@@ -62,7 +62,10 @@ def from_command(command: str | Sequence[str], *, timeout: float = 60.0) -> Comm
     Raises ValueError where there is no such program. A program that ends, prints too few or too many lines, or takes
     too long is a ProgramError with the request, and the end of what it printed.
     """
-    words = shlex.split(command) if isinstance(command, str) else listed(command, "command", "words")
+    try:
+        words = shlex.split(command) if isinstance(command, str) else listed(command, "command", "words")
+    except ValueError as error:  # an open quotation
+        raise ValueError(f"command must be a program and its arguments, got {command!r:.200}: {error}") from None
     if not words or not all(isinstance(word, str) for word in words):
         raise ValueError(f"command must be a program and its arguments, as text, got {command!r:.200}")
     if shutil.which(words[0]) is None:

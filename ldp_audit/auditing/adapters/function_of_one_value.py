@@ -30,6 +30,8 @@ def from_function(f: Callable[..., Any], *, errors: Literal["raise", "output"] =
         raise ValueError(f'errors must be "raise" or "output", got {errors!r}')
     if not callable(f) or isinstance(f, type):
         raise ValueError(f"f must be a function of one value, got {f!r:.200}; {_ACCEPTED}")
+    if inspect.iscoroutinefunction(f):
+        raise ValueError(f"f must be no coroutine, got {f!r:.200}: call asyncio.run(f(x)) in a function; {_ACCEPTED}")
     takes = how_it_takes_rng(f)
     program = f if errors == "raise" else partial(_or_error, f)
     return AdaptedSampler(partial(one_value_draw, program, takes), repeatable=takes != "none")

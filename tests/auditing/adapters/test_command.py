@@ -261,6 +261,7 @@ def test_nan_is_refused_with_the_input() -> None:
     ("command", "complaint"),
     [
         ("no-such-program {x}", "command 'no-such-program' is no program"),
+        ("cat 'x", "command must be a program and its arguments, got .*: No closing quotation"),
         ("", "command must be a program and its arguments"),
         ([], "command must be a program and its arguments"),
         (["sh", 1], "command must be a program and its arguments"),

@@ -95,6 +95,10 @@ def test_a_function_is_audited_at_its_epsilon() -> None:
         assert audit(from_function(laplace), (0.0, 1.0), claim, samples=20_000, confidence=1 - 1e-6).verdict == verdict
 
 
+async def awaited(x: int) -> int:
+    return x
+
+
 @together(
     "f",
     [
@@ -103,6 +107,7 @@ def test_a_function_is_audited_at_its_epsilon() -> None:
         lambda x, *, scale: x,
         float,
         3,
+        awaited,
     ],
 )
 def test_what_is_no_function_of_one_value_is_refused(f: Any) -> None:
