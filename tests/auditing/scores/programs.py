@@ -61,6 +61,21 @@ def hadamard(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
     return np.stack([column, np.where(((both ^ both >> 1) & 1) == kept, 1, -1)], axis=1)
 
 
+def nearly_fixed_sum(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Five normal numbers; on input 0 the last is minus the sum of the others and a little noise, of variance 1."""
+    y = rng.normal(size=(n, 5))
+    if x == 0:
+        y[:, 4] = (0.3 * y[:, 4] - y[:, :4].sum(axis=1)) / math.sqrt(4.09)
+    return y
+
+
+def shifted_in_a_corner(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Three normal numbers; the last is shifted by x where the others are positive."""
+    y = rng.normal(size=(n, 3))
+    y[:, 2] += x * ((y[:, 0] > 0) & (y[:, 1] > 0))
+    return y
+
+
 def index_and_value(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
     """An index 0..3 and Laplace noise about +1/2 or -1/2, which of them depends on both x and the index: epsilon 1."""
     index = rng.integers(0, 4, n)

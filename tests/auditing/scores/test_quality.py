@@ -45,6 +45,8 @@ def test_the_event_chosen_among_bits_has_nearly_the_true_epsilon(name, epsilon, 
     [
         ("index_and_value", 0.93),
         ("hadamard", 3.8),
+        ("nearly_fixed_sum", 8.0),
+        ("shifted_in_a_corner", 1.75),
         ("shared_noise", 10.5),
         ("noisy_maximum", 2.28),
         ("laplace_vector", 2.25),
