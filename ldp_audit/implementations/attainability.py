@@ -167,7 +167,7 @@ def _in_words(witness: Witness) -> str:
 
 
 @dataclass(frozen=True)
-class LocalGrain:
+class LocalGrain(Score):
     """Score by output range (between ascending `edges`) and exponent of the last set bit, coded as a whole number."""
 
     edges: tuple[float, ...]
@@ -205,18 +205,9 @@ class LocalGrain:
         """See `Score`."""
         return f"{_WIDTH} * (which of {len(self.edges) + 1} ranges y is in) + {-_LEAST} + log2(last bit of y)"
 
-    def to_dict(self) -> dict[str, Any]:
-        """See `Score`."""
-        return {"kind": self.KIND, "edges": list(self.edges)}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """See `Score`."""
-        return cls(tuple(map(float, data["edges"])))
-
 
 @dataclass(frozen=True, eq=False)
-class SeenBefore:
+class SeenBefore(Score):
     """1 for a number in `first`, 2 in `second`, 3 in both, else 0; both ascending, distinct, float64."""
 
     first: np.ndarray

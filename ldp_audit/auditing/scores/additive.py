@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -26,7 +26,7 @@ from ldp_audit.auditing.scores.learning import (
     dyadic,
     joined,
 )
-from ldp_audit.auditing.scores.score import read_edges, read_finite, read_list, read_place, written
+from ldp_audit.auditing.scores.score import Score, ascend, finite
 
 _BINS = 24
 _CUT_ROWS = 5000
@@ -39,7 +39,7 @@ _PASSES = 6
 
 
 @dataclass(frozen=True)
-class Additive:
+class Additive(Score):
     """sum over i of weights[i][code of y[places[i]] among edges[i]]."""
 
     KIND: ClassVar[str] = "additive"
@@ -78,24 +78,11 @@ class Additive:
         more = f", ... ({len(self.places)} coordinates)" if len(self.places) > 4 else ""
         return f"additive score of {shown}{more}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """See `Score`."""
-        tables = zip(self.places, self.edges, self.weights, strict=True)
-        parts = [{"place": place, "edges": written(e), "weights": list(w)} for place, e, w in tables]
-        return {"kind": self.KIND, "parts": parts}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Additive:
-        """See `Score`."""
-        parts = read_list(data.get("parts"), "additive's parts")
-        if not parts or not all(isinstance(part, dict) for part in parts):
-            raise ValueError(f"additive's parts must be objects, one or more, got {parts!r:.200}")
-        places = tuple(read_place(part.get("place"), "additive's place") for part in parts)
-        edges = tuple(read_edges(part.get("edges"), "additive's edges") for part in parts)
-        weights = tuple(read_finite(part.get("weights"), "additive's weights") for part in parts)
-        if any(len(w) != len(e) + 1 for e, w in zip(edges, weights, strict=True)):
-            raise ValueError(f"additive's weights must be one more than its edges, got {data!r:.200}")
-        return cls(places, edges, weights)
+    def fits(self) -> bool:
+        """See `Score`: a table for each place, with a weight more than edges."""
+        sizes = [len(edges) + 1 for edges in self.edges]
+        tables = len(self.places) == len(sizes) > 0 and [*map(len, self.weights)] == sizes
+        return tables and ascend(*self.edges) and finite(*self.weights)
 
 
 _Table = tuple[np.ndarray, np.ndarray, np.ndarray]

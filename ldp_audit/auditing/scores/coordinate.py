@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from ldp_audit.auditing.scores.score import read_place
+from ldp_audit.auditing.scores.score import Score
 
 _TRIED = 3
 _NUMBERS = 2**19
@@ -15,7 +15,7 @@ _NUMBERS = 2**19
 
 
 @dataclass(frozen=True)
-class Coordinate:
+class Coordinate(Score):
     """y[place], the place counted from 0."""
 
     KIND: ClassVar[str] = "coordinate"
@@ -35,15 +35,6 @@ class Coordinate:
     def describe(self) -> str:
         """See `Score`."""
         return f"y[{self.place}]"
-
-    def to_dict(self) -> dict[str, Any]:
-        """See `Score`."""
-        return {"kind": self.KIND, "place": self.place}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Coordinate:
-        """See `Score`."""
-        return cls(read_place(data.get("place"), "coordinate's place"))
 
 
 def _deviations(first: np.ndarray, second: np.ndarray) -> float:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from ldp_audit.auditing.scores.score import read_numbers, written
+from ldp_audit.auditing.scores.score import Score
 
 
 @dataclass(frozen=True)
-class Equals:
+class Equals(Score):
     """1 for the vector itself, 0 for every other."""
 
     KIND: ClassVar[str] = "equals"
@@ -25,12 +25,3 @@ class Equals:
         """See `Score`."""
         shown = ", ".join(f"{number:.6g}" for number in self.vector[:8])
         return f"[y = ({shown}{', ...' if len(self.vector) > 8 else ''})]"
-
-    def to_dict(self) -> dict[str, Any]:
-        """See `Score`."""
-        return {"kind": self.KIND, "vector": written(self.vector)}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Equals:
-        """See `Score`."""
-        return cls(read_numbers(data.get("vector"), "equals' vector"))

@@ -8,12 +8,12 @@ different places (Mironov, CCS 2012). Noise on a grid has no such trace.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from ldp_audit.auditing.scores.learning import distance
-from ldp_audit.auditing.scores.score import read_place
+from ldp_audit.auditing.scores.score import Score
 
 _DIGITS = 53
 _COARSE = 1024.0
@@ -21,7 +21,7 @@ _COARSE = 1024.0
 
 
 @dataclass(frozen=True)
-class UnitInLastPlace:
+class UnitInLastPlace(Score):
     """log2 of the unit of the last bit that is set, of a number or of the coordinate at `place`, counted from 0."""
 
     KIND: ClassVar[str] = "grain"
@@ -52,15 +52,6 @@ class UnitInLastPlace:
         """See `Score`."""
         return f"log2(unit of the last bit of y{'' if self.place is None else f'[{self.place}]'})"
 
-    def to_dict(self) -> dict[str, Any]:
-        """See `Score`."""
-        return {"kind": self.KIND} | ({} if self.place is None else {"place": self.place})
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """See `Score`."""
-        return cls(read_place(data["place"], "grain's place") if "place" in data else None)
-
 
 def _is_fine(first: np.ndarray, second: np.ndarray) -> bool:
     """Whether these are floating-point numbers rather than those of a grid.
@@ -82,7 +73,7 @@ def _is_fine(first: np.ndarray, second: np.ndarray) -> bool:
 
 
 @dataclass(frozen=True)
-class ZeroSign:
+class ZeroSign(Score):
     """1 for 0.0, -1 for -0.0, and 0 for every other number."""
 
     KIND: ClassVar[str] = "zero sign"
@@ -99,12 +90,3 @@ class ZeroSign:
     def describe(self) -> str:
         """See `Score`."""
         return "sign of y where y is 0"
-
-    def to_dict(self) -> dict[str, Any]:
-        """See `Score`."""
-        return {"kind": self.KIND}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:  # noqa: ARG003
-        """See `Score`."""
-        return cls()

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 
-from ldp_audit.auditing.scores.score import cut
+from ldp_audit.auditing.scores.score import Score, cut
 
 _DECIMALS = 10  # of the ratio, nats; so that a plateau is one value in spite of rounding
 _VALUES = 2**18  # numbers that a law is evaluated at in one call: what it holds meanwhile fits into a cache
@@ -43,7 +43,7 @@ class RatioLaw(Law, Protocol):
 
 
 @dataclass(frozen=True)
-class LawScore:
+class LawScore(Score):
     """ln P(y | first input) - ln P(y | second input) under the law.
 
     +-inf where one input alone can give the output, 0 where the law says that neither can.

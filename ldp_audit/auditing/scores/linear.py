@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ldp_audit.auditing.scores.learning import correlations, distance, noise, one_thread
-from ldp_audit.auditing.scores.score import read_finite, read_list, read_place
+from ldp_audit.auditing.scores.score import Score, finite
 
 _LIMIT = 30.0  # scales from the centre at which a coordinate is clipped
 _GRID = 2.0**-30
@@ -30,7 +30,7 @@ _SPREAD = 0.05  # log ratio of standard deviations below which a direction of sp
 
 
 @dataclass(frozen=True)
-class Linear:
+class Linear(Score):
     """sum over i of weights[i] * clip((y[places[i]] - centres[i]) / scales[i], -30, 30), to the nearest 2^-30.
 
     Where noise cancels, what is left of it is rounding: on a grid, what is one value in exact arithmetic is one again.
@@ -65,29 +65,11 @@ class Linear:
         more = f" ... ({len(self.places)} coordinates)" if len(self.places) > 3 else ""
         return f"linear score {' '.join(parts)}{more}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """See `Score`."""
-        return {
-            "kind": self.KIND,
-            "places": list(self.places),
-            "centres": list(self.centres),
-            "scales": list(self.scales),
-            "weights": list(self.weights),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Linear:
-        """See `Score`."""
-        places = tuple(
-            read_place(place, "linear's places") for place in read_list(data.get("places"), "linear's places")
-        )
-        centres, scales, weights = (
-            read_finite(read_list(data.get(name), f"linear's {name}", len(places)), f"linear's {name}")
-            for name in ("centres", "scales", "weights")
-        )
-        if not places or min(scales) <= 0:
-            raise ValueError(f"linear's places must be one or more, and its scales positive, got {data!r:.200}")
-        return cls(places, centres, scales, weights)
+    def fits(self) -> bool:
+        """See `Score`: as many of each, one at least, and scales above 0."""
+        columns = self.centres, self.scales, self.weights
+        alike = len({len(self.places), *map(len, columns)}) == 1
+        return alike and finite(*columns) and min(self.scales, default=0) > 0
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ldp_audit.auditing.scores.learning import codes, cuts, interactions
-from ldp_audit.auditing.scores.score import read_edges, read_list, read_place, written
+from ldp_audit.auditing.scores.score import Score, ascend
 
 _VALUES = 512  # cells of a coordinate such as the index of a hash function, whose values are not alike if they are near
 _BINS = (16, 6, 2)  # and of one whose values are, tried in this order
@@ -30,7 +30,7 @@ _MASS = 0.9  # of the sample, in patterns that are seen well
 
 
 @dataclass(frozen=True)
-class Pattern:
+class Pattern(Score):
     """The place in `rows` of the codes of y[places], or -1.
 
     places: coordinates.   edges: their cuts.   rows: codes, one tuple a pattern, by ascending ratio.
@@ -94,32 +94,10 @@ class Pattern:
         more = f", ... {len(self.places)} coordinates" if len(self.places) > 4 else ""
         return f"place of ({shown}{more}) in a table of {len(self.rows)}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """See `Score`."""
-        return {
-            "kind": self.KIND,
-            "places": list(self.places),
-            "edges": [written(edges) for edges in self.edges],
-            "rows": [list(row) for row in self.rows],
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Pattern:
-        """See `Score`."""
-        places = tuple(
-            read_place(place, "pattern's places") for place in read_list(data.get("places"), "pattern's places")
-        )
-        if not places:
-            raise ValueError(f"pattern's places must be one or more, got {data!r:.200}")
-        edges = read_list(data.get("edges"), "pattern's edges", len(places))
-        rows = read_list(data.get("rows"), "pattern's rows")
-        read_rows = tuple(
-            tuple(read_place(code, "pattern's codes") for code in read_list(row, "pattern's row", len(places)))
-            for row in rows
-        )
-        if not read_rows or len(set(read_rows)) < len(read_rows):
-            raise ValueError(f"pattern's rows must be one or more and differ, got {rows!r:.200}")
-        return cls(places, tuple(read_edges(edge, "pattern's edges") for edge in edges), read_rows)
+    def fits(self) -> bool:
+        """See `Score`: cuts and a code for each place, and rows that differ."""
+        sizes = {len(self.places), len(self.edges), *map(len, self.rows)}
+        return sizes != {0} and len(sizes) == 1 and 0 < len(self.rows) == len({*self.rows}) and ascend(*self.edges)
 
 
 def _multipliers() -> Iterator[np.uint64]:

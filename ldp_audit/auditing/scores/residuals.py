@@ -8,13 +8,13 @@ the covariance, are that noise again, and the likelihood ratio is a sum over the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ldp_audit.auditing.scores.additive import Additive
 from ldp_audit.auditing.scores.learning import correlated, correlations, one_thread
-from ldp_audit.auditing.scores.score import read_finite, read_list
+from ldp_audit.auditing.scores.score import Score, finite
 
 _MOST = 64  # coordinates
 _FEW = 1000
@@ -24,7 +24,7 @@ _RIDGE = 1e-9
 
 
 @dataclass(frozen=True)
-class Residuals:
+class Residuals(Score):
     """The additive score of `rows` times (y - centre), row by row, clipped at 1e9 and to the nearest 2**-30.
 
     rows: lower triangular, in units of each residual's standard deviation.   What is undefined (inf - inf) counts as 0.
@@ -75,24 +75,7 @@ class Residuals:
         """See `Score`."""
         return f"additive score of the residuals of {len(self.rows)} coordinates, each on those before it"
 
-    def to_dict(self) -> dict[str, Any]:
-        """See `Score`."""
-        rows = [list(row) for row in self.rows]
-        return {"kind": self.KIND, "centre": list(self.centre), "rows": rows, "table": self.table.to_dict()}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Residuals:
-        """See `Score`."""
-        centre = read_finite(data.get("centre"), "residuals' centre")
-        given = read_list(data.get("rows"), "residuals' rows", len(centre))
-        rows = tuple(
-            read_finite(read_list(row, "residuals' rows", place + 1), "residuals' rows")
-            for place, row in enumerate(given)
-        )
-        table = data.get("table")
-        if not isinstance(table, dict):
-            raise ValueError(f"residuals' table must be an additive score, got {table!r:.200}")
-        found = Additive.from_dict(table)
-        if max(found.places) >= len(rows):
-            raise ValueError(f"residuals' table must be about {len(rows)} coordinates, got {table!r:.200}")
-        return cls(centre, rows, found)
+    def fits(self) -> bool:
+        """See `Score`: row j has j + 1 numbers, and the table is of as many coordinates."""
+        sizes = [*map(len, self.rows)] == [*range(1, len(self.centre) + 1)]
+        return sizes and finite(self.centre, *self.rows) and max(self.table.places) < len(self.rows)

@@ -3,68 +3,82 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from itertools import pairwise
-from typing import Any, ClassVar, Protocol, Self
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from itertools import chain, pairwise
+from types import UnionType
+from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 _INFINITE = {"inf": math.inf, "-inf": -math.inf}
 
 
-class Score(Protocol):
+@dataclass(frozen=True)
+class Score(ABC):
     """A function of an output that a confidence bound may be computed with, once it is fixed.
 
     A learner (`learn(first, second, rng)` on two samples, arrays of shape (n, d)) returns the scores it proposes; few,
     as each is tried. It must not fail on constant columns, on n = 1, on huge or infinite values.
+    Fields are whole numbers >= 0, numbers (not NaN), names, scores, and tuples of these.
     """
 
     KIND: ClassVar[str]
 
+    @abstractmethod
     def of(self, numbers: np.ndarray) -> np.ndarray:
         """numbers: float64, shape (n,) or (n, d).   returns: float64, shape (n,), without NaN."""
-        ...
 
+    @abstractmethod
     def describe(self) -> str:
         """Short words for a witness, such as y[3]."""
-        ...
+
+    def fits(self) -> bool:
+        """Whether the fields, which have the right types, go together."""
+        return True
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: {"kind": KIND, ...} with plain numbers, text and lists."""
-        ...
+        return {"kind": self.KIND} | {one.name: _written(getattr(self, one.name)) for one in fields(self)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """What `to_dict` wrote. Raises ValueError for anything else."""
-        ...
+        kinds = get_type_hints(cls)
+        found = cls(*(read(data.get(one.name), kinds[one.name], f"{cls.KIND}'s {one.name}") for one in fields(cls)))
+        if not found.fits():
+            raise ValueError(f"{cls.KIND}'s fields must go together, got {data!r:.200}")
+        return found
 
 
-def written(numbers: Iterable[float]) -> list[float | str]:
-    """A list of numbers for JSON."""
-    return [number if math.isfinite(number) else str(number) for number in numbers]
+def _written(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_written(one) for one in value]
+    if isinstance(value, Score):
+        return value.to_dict()
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
-def read_numbers(data: Any, name: str) -> tuple[float, ...]:
-    """The numbers that `written` wrote. Raises ValueError that names them for anything else, NaN included."""
-    if not isinstance(data, list):
-        raise ValueError(f"{name} must be a list of numbers, got {data!r:.200}")
-    return tuple(_number(value, name) for value in data)
-
-
-def read_finite(data: Any, name: str) -> tuple[float, ...]:
-    """Likewise, finite numbers only."""
-    numbers = read_numbers(data, name)
-    if not all(math.isfinite(number) for number in numbers):
-        raise ValueError(f"{name} must be finite numbers, got {data!r:.200}")
-    return numbers
-
-
-def read_edges(data: Any, name: str) -> tuple[float, ...]:
-    """Likewise, ascending numbers only."""
-    numbers = read_numbers(data, name)
-    if any(not low < high for low, high in pairwise(numbers)):
-        raise ValueError(f"{name} must ascend, got {data!r:.200}")
-    return numbers
+def read(value: Any, kind: Any, name: str) -> Any:
+    """A value of this type as JSON holds it. Raises ValueError that names it for anything else."""
+    if isinstance(kind, UnionType):
+        return None if value is None else read(value, get_args(kind)[0], name)
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list):
+            raise ValueError(f"{name} must be a list, got {value!r:.200}")
+        return tuple(read(one, get_args(kind)[0], name) for one in value)
+    if kind is int:
+        return read_place(value, name)
+    if kind is float:
+        number = _INFINITE.get(value) if isinstance(value, str) else value
+        wide = isinstance(number, int) and abs(number) > 2**1000
+        if isinstance(number, bool) or not isinstance(number, int | float) or wide or math.isnan(number):
+            raise ValueError(f'{name} must be numbers, "inf" or "-inf", got {value!r:.80}')
+        return float(number)
+    if not isinstance(value, str if kind is str else dict):
+        raise ValueError(f"{name} must be another value than {value!r:.200}")
+    return value if kind is str else kind.from_dict(value)
 
 
 def read_place(data: Any, name: str) -> int:
@@ -74,19 +88,14 @@ def read_place(data: Any, name: str) -> int:
     return data
 
 
-def read_list(data: Any, name: str, length: int | None = None) -> list[Any]:
-    """A list, of the length if one is given. Raises ValueError that names it for anything else."""
-    if not isinstance(data, list) or length not in (None, len(data)):
-        wanted = "a list" if length is None else f"a list of {length}"
-        raise ValueError(f"{name} must be {wanted}, got {data!r:.200}")
-    return data
+def ascend(*edges: Sequence[float]) -> bool:
+    """Whether numbers do, in each of these."""
+    return all(low < high for one in edges for low, high in pairwise(one))
 
 
-def _number(value: Any, name: str) -> float:
-    number = _INFINITE.get(value) if isinstance(value, str) else value
-    if isinstance(number, bool) or not isinstance(number, int | float) or math.isnan(number):
-        raise ValueError(f'{name} must be numbers, "inf" or "-inf", got {value!r:.80}')
-    return float(number)
+def finite(*numbers: Sequence[float]) -> bool:
+    """Whether all of them are."""
+    return all(map(math.isfinite, chain.from_iterable(numbers)))
 
 
 def cut(value: Any, most: int = 80) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ldp_audit.auditing.scores.learning import distance, noise
-from ldp_audit.auditing.scores.score import read_numbers, written
+from ldp_audit.auditing.scores.score import Score
 
 _TRIED = 3
 _ROWS = 4000  # of each input; fewer of long vectors
@@ -65,7 +65,7 @@ WITH_VALUE: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(Score):
     """A named function of the whole vector, some with a value that they look for.
 
     What is undefined (inf - inf) counts as 0.
@@ -102,16 +102,6 @@ class Summary:
         words = self.name.replace("_", " ")
         return f"{words} of y" if self.value is None else f"{words} {self.value:.6g} of y"
 
-    def to_dict(self) -> dict[str, Any]:
-        """See `Score`."""
-        value = None if self.value is None else written([self.value])[0]
-        return {"kind": self.KIND, "name": self.name, "value": value}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Summary:
-        """See `Score`."""
-        name, value = data.get("name"), data.get("value")
-        if not isinstance(name, str) or name not in (PLAIN if value is None else WITH_VALUE):
-            known = ", ".join(PLAIN) + "; with a value " + ", ".join(WITH_VALUE)
-            raise ValueError(f"summary's name must be one of {known}, got {data!r:.200}")
-        return cls(name, None if value is None else read_numbers([value], "summary's value")[0])
+    def fits(self) -> bool:
+        """See `Score`: a name that is known, with a value where it takes one."""
+        return self.name in (PLAIN if self.value is None else WITH_VALUE)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ldp_audit.auditing.scores.learning import codes, cuts, interactions
 from ldp_audit.auditing.scores.pattern import Pattern
-from ldp_audit.auditing.scores.score import read_finite, read_list, read_numbers, read_place, written
+from ldp_audit.auditing.scores.score import Score, read, read_place
 
 _ROWS = 20_000
 _CUT_ROWS = 5000
@@ -33,7 +33,7 @@ Tree: TypeAlias = "float | tuple[int, float, Tree, Tree]"
 
 
 @dataclass(frozen=True)
-class Trees:
+class Trees(Score):
     """The sum of the trees' values."""
 
     KIND: ClassVar[str] = "trees"
@@ -100,14 +100,12 @@ class Trees:
         shown = ", ".join(f"y[{place}]" for place in places[:4])
         return f"sum of {len(self.trees)} trees of {shown}{', ...' if len(places) > 4 else ''}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """See `Score`."""
-        return {"kind": self.KIND, "trees": [_listed(tree) for tree in self.trees]}
-
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Trees:
         """See `Score`."""
-        return cls(tuple(_read(tree, 0) for tree in read_list(data.get("trees"), "trees' trees")))
+        if not isinstance(data.get("trees"), list):
+            raise ValueError(f"trees' trees must be a list, got {data!r:.200}")
+        return cls(tuple(_tree(one, 0) for one in data["trees"]))
 
 
 def _boosted(
@@ -156,22 +154,13 @@ def _gather(tree: Tree, found: dict[int, set[float]]) -> None:
         _gather(tree[3], found)
 
 
-def _listed(tree: Tree) -> Any:
-    if not isinstance(tree, tuple):
-        return tree
-    place, threshold, below, above = tree
-    return [place, written([threshold])[0], _listed(below), _listed(above)]
-
-
-def _read(data: Any, depth: int) -> Tree:
+def _tree(data: Any, depth: int) -> Tree:
     if not isinstance(data, list):
-        return read_finite([data], "trees' values")[0]
-    if depth > 2 * _DEPTH:
-        raise ValueError(f"trees' trees must be at most {2 * _DEPTH} questions deep, got {data!r:.200}")
-    place, threshold, below, above = read_list(data, "trees' nodes", 4)
-    return (
-        read_place(place, "trees' places"),
-        read_numbers([threshold], "trees' thresholds")[0],
-        _read(below, depth + 1),
-        _read(above, depth + 1),
-    )
+        value: float = read(data, float, "trees' values")
+        if math.isinf(value):
+            raise ValueError(f"trees' values must be finite, got {value}")
+        return value
+    if depth > 2 * _DEPTH or len(data) != 4:
+        raise ValueError(f"trees' nodes must be of 4 parts, {2 * _DEPTH} deep at most, got {data!r:.200}")
+    place, threshold = read_place(data[0], "trees' places"), read(data[1], float, "trees' thresholds")
+    return (place, threshold, _tree(data[2], depth + 1), _tree(data[3], depth + 1))

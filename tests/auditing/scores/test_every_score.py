@@ -27,10 +27,12 @@ BROKEN = {
     "coordinate": [{"place": -1}, {"place": True}, {"place": 1.5}],
     "equals": [{"vector": None}, {"vector": [math.nan]}, {"vector": ["wide"]}],
     "additive": [
-        {"parts": []},
-        {"parts": [{"place": 0, "edges": [1.0, 1.0], "weights": [0.0, 1.0, 2.0]}]},
-        {"parts": [{"place": 0, "edges": [1.0], "weights": [0.0]}]},
-        {"parts": [{"place": 0, "edges": [1.0], "weights": [0.0, "inf"]}]},
+        {"places": [], "edges": [], "weights": []},
+        {"places": [0], "edges": [[1.0, 1.0]], "weights": [[0.0, 1.0, 2.0]]},
+        {"places": [0], "edges": [[1.0]], "weights": [[0.0]]},
+        {"places": [0], "edges": [[1.0]], "weights": [[0.0, "inf"]]},
+        {"places": [0], "edges": [[10**400]], "weights": [[0.0, 1.0]]},
+        {"places": [0, 1], "edges": [[1.0]], "weights": [[0.0, 1.0]]},
     ],
     "pattern": [
         {"places": [], "edges": [], "rows": []},
@@ -51,7 +53,13 @@ BROKEN = {
         {"centre": [0.0], "rows": [[1.0]], "table": None},
         {"centre": [0.0], "rows": [[1.0]], "table": EXAMPLES["additive"].to_dict()},
     ],
-    "trees": [{"trees": None}, {"trees": [[0, 1.0, 0.0]]}, {"trees": [["0", 1.0, 0.0, 1.0]]}, {"trees": [math.nan]}],
+    "trees": [
+        {"trees": None},
+        {"trees": [[0, 1.0, 0.0]]},
+        {"trees": [["0", 1.0, 0.0, 1.0]]},
+        {"trees": [math.nan]},
+        {"trees": ["inf"]},
+    ],
 }
 
 
