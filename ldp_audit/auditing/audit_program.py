@@ -16,9 +16,9 @@ from typing import Any
 
 from ldp_audit.auditing.bounds import Region, check_arguments
 from ldp_audit.auditing.curves import Curves, check_divergences
-from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, searched
+from ldp_audit.auditing.event_search import InputSearch, as_search, coverage_floor, searched
 from ldp_audit.auditing.fresh import Fresh
-from ldp_audit.auditing.grey_box import ProductLaw, law_choice
+from ldp_audit.auditing.grey_box import ProductLaw
 from ldp_audit.auditing.independent_audit import audit_independent
 from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.program import SEARCH, Program, Sampler
@@ -142,10 +142,9 @@ def audit(
             progress,
             curves=curves,
             floating_point=floating_point,
+            law=law,
         )
         state.keep_found(found)
-    if law is not None:
-        found = _with_law(found, program, law, named, samples, error, claimed_delta)
 
     # 2. Test: the event is fixed, and counted on fresh samples.
     choice, alternatives = found.choice, found.choice.alternatives
@@ -244,20 +243,6 @@ def _budget(error: float, *, alternatives: float, curves: bool, independent: boo
     if alternatives:
         shares["alternatives"] = (1 - sum(shares.values())) * alternatives
     return {name: error * share for name, share in ({"event": 1 - sum(shares.values())} | shares).items()}
-
-
-def _with_law(
-    found: Found, program: Program, law: Law, inputs: Sequence[Any], samples: int, error: float, delta: float
-) -> Found:
-    """With the event of the law's likelihood ratio, where more is expected of it."""
-    choice, spent = law_choice(
-        program, law, found.pair(inputs), found.places, samples=samples - found.spent, error=error, delta=delta
-    )
-    found = replace(found, spent=found.spent + spent, drawn=found.drawn + 2 * spent)
-    if choice.predicted <= found.choice.predicted:
-        return found
-    places = (found.places[1], found.places[0]) if choice.swapped else found.places
-    return replace(found, choice=choice, places=places)
 
 
 def _finding(witness: Witness, error: float, design: float, claim: tuple[float | None, float]) -> _Finding:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -141,16 +142,18 @@ def choose(
     rng: np.random.Generator,
     scores: tuple[Score | None, ...] | None = None,
     floating_point: bool = False,
+    more: tuple[Score, ...] = (),
 ) -> Choice:
     """The event with the greatest predicted bound, over every score, cell order and direction.
 
     trials: how many samples of each input the test will have.   error: the error that it may spend.
     scores: what to compare; None: the number itself, or for vectors whatever the learners propose.
     floating_point: whether to look at the last bits of numbers, and at the sign of zeros, too.
+    more: scores to compare beside these.
     """
     judge = _Judge(trials, error, delta)
     tried = _scores(first, second, rng, floating_point=floating_point) if scores is None else iter(scores)
-    found = [one for score in tried for one in _best_of_score(first, second, score, judge)]
+    found = [one for score in chain(tried, more) for one in _best_of_score(first, second, score, judge)]
     telling = [one for one in found if one.tells(0)] or found
     best = max(one.predicted[0] for one in telling)
     hopeful = telling is found or any(one.optimistic[0] > 0 for one in telling)

@@ -25,6 +25,7 @@ from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import concatenated, unrepeated
 from ldp_audit.auditing.program import COMPARE, SEARCH, Program
 from ldp_audit.auditing.result import shown
+from ldp_audit.auditing.scores.law_score import Law, LawScore
 from ldp_audit.numerics import as_float, count_of, instance, listed, whole
 
 _MOST_NUMBERS = 2**21  # in the first of an input's search samples, so that memory is bounded
@@ -76,14 +77,15 @@ def searched(
     *,
     curves: bool = False,
     floating_point: bool = False,
+    law: Law | None = None,
 ) -> Found:
     """Choose the pair, the direction and the event; a choice that left much doubt is made again on more samples.
 
     samples: per input, of the whole audit.   error: what the test may spend.   curves: whether to choose levels too.
-    floating_point: as of `choose`.
+    floating_point: as of `choose`.   law: whose likelihood ratio is one more score.
     """
     named = as_search(inputs)
-    search = _Search(program, named.inputs, samples, error, delta, progress, floating_point=floating_point)
+    search = _Search(program, named.inputs, samples, error, delta, progress, floating_point=floating_point, law=law)
     pairs: Sequence[Pair] = named.pairs
     dimension = program.learn_dimension(named.inputs[0], (SEARCH, 0))
     sizes = search_sizes(samples, dimension)
@@ -138,9 +140,11 @@ class _Search:
         progress: Callable[[str], None] | None,
         *,
         floating_point: bool,
+        law: Law | None,
     ) -> None:
         self.program, self.inputs, self.progress, self.asked = program, inputs, progress, 0
         self.samples, self.error, self.delta, self.floating_point = samples, error, delta, floating_point
+        self.law = law
         self.drawn: dict[int, list[Sample]] = {}
 
     def found(self, choices: Mapping[Pair, Choice]) -> Found:
@@ -227,6 +231,7 @@ class _Search:
             delta=self.delta,
             rng=rng,
             floating_point=self.floating_point,
+            more=() if self.law is None else (LawScore(self.law, (self.inputs[pair[0]], self.inputs[pair[1]])),),
         )
         return choice.of(structure=self.program.structure)
 

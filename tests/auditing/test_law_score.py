@@ -4,14 +4,12 @@ import math
 import numpy as np
 import pytest
 
-from ldp_audit.auditing.bounds import Region
+from ldp_audit import audit
 from ldp_audit.auditing.choice import Sample, choose
 from ldp_audit.auditing.events import Event
-from ldp_audit.auditing.grey_box import ProductLaw, law_choice
+from ldp_audit.auditing.grey_box import ProductLaw
 from ldp_audit.auditing.outputs import read
-from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.scores.law_score import LawScore, log_ratio
-from ldp_audit.auditing.test import Test, count_all
 from ldp_audit.mechanisms import FiniteChannel, Laplace, PerturbedEncoding, Piecewise, RandomizedResponse
 from tests.together import together
 
@@ -107,12 +105,7 @@ def test_the_search_takes_the_event_that_only_one_input_can_cause():
 
 
 def _bound(sampler, law, pair, samples, error):
-    program = Program(sampler, 0)
-    found, spent = law_choice(program, law, pair, (0, 1), samples=samples, error=error, delta=0.0)
-    places = (1, 0) if found.swapped else (0, 1)
-    test = Test((found.event,), (pair[places[0]], pair[places[1]]), places, samples - spent, program.rows)
-    (counts,) = count_all(test, program)
-    return Region(counts, error, found.design_epsilon(0.0)).epsilon_lower()
+    return audit(sampler, pair, samples=samples, confidence=1 - error, law=law, stateless=True).epsilon_lower
 
 
 @together("law", [Laplace(1.0), Piecewise(1.0)])
