@@ -88,6 +88,10 @@ class Counts:
         """The two inputs in the other order."""
         return Counts(self.other_hits, self.other_trials, self.hits, self.trials)
 
+    def to_dict(self) -> dict[str, list[int]]:
+        """For JSON."""
+        return {"hits": [self.hits, self.other_hits], "trials": [self.trials, self.other_trials]}
+
     @property
     def frequencies(self) -> tuple[float, float]:
         """The observed share of hits on either input."""

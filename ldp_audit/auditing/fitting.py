@@ -256,17 +256,7 @@ class FitWitness:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "words": self.describe(),
-            "inputs": [plain(x) for x in self.inputs],
-            "cell": self.cell,
-            "hits": self.hits,
-            "trials": self.trials,
-            "observed": self.observed,
-            "expected": self.expected,
-            "p_value": self.p_value,
-            "detectable": plain(self.detectable),
-        }
+        return {"words": self.describe(), **plain(vars(self)), "observed": self.observed}
 
 
 @dataclass(frozen=True)
@@ -315,21 +305,7 @@ class FitResult:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "schema_version": 1,
-            "kind": "fit",
-            "verdict": self.verdict,
-            "p_value": self.p_value,
-            "confidence": self.confidence,
-            "witness": self.witness.to_dict(),
-            "detectable": {kind: plain(change) for kind, change in self.detectable.items()},
-            "tests": self.tests,
-            "samples_used": self.samples_used,
-            "seconds": self.seconds,
-            "seed": self.seed,
-            "budget": self.budget,
-            "notes": list(self.notes),
-        }
+        return {"schema_version": 1, "kind": "fit", **plain(vars(self)), "witness": self.witness.to_dict()}
 
 
 @dataclass(frozen=True)

@@ -90,12 +90,7 @@ class IndependentBound:
             "refuted": self.refuted,
             "error": self.error,
             "coordinates": [
-                {
-                    "place": one.place,
-                    "event": one.event.to_dict(),
-                    "hits": [counts.hits, counts.other_hits],
-                    "trials": [counts.trials, counts.other_trials],
-                }
+                {"place": one.place, "event": one.event.to_dict(), **counts.to_dict()}
                 for one, counts in zip(self.events, self.counts, strict=True)
             ],
             "checks": [

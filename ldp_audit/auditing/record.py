@@ -48,15 +48,8 @@ class KeyedCounts:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        counts = self.counts
-        return {
-            "seed": self.seed,
-            "stage": self.stage,
-            "rows": self.rows,
-            "chunks": [list(chunks) for chunks in self.chunks],
-            "hits": [counts.hits, counts.other_hits],
-            "trials": [counts.trials, counts.other_trials],
-        }
+        fields = {name: value for name, value in vars(self).items() if name != "counts"}
+        return plain(fields) | self.counts.to_dict()
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> KeyedCounts:
@@ -91,18 +84,8 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: the section "counted" of a result."""
-        return {
-            "target": self.target,
-            "event": self.event.to_dict(),
-            "inputs": list(self.inputs),
-            "calls_for_one": self.calls_for_one,
-            "design_epsilon": self.design_epsilon,
-            "claimed_epsilon": plain(self.claimed_epsilon),
-            "claimed_delta": self.claimed_delta,
-            "confidence": self.confidence,
-            "coverage_floor": self.coverage_floor,
-            "parts": [part.to_dict() for part in self.parts],
-        }
+        parts = [part.to_dict() for part in self.parts]
+        return plain(vars(self)) | {"event": self.event.to_dict(), "parts": parts}
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Record:

@@ -46,14 +46,12 @@ class Witness:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        p, q = self.counts.frequencies
         return {
             "words": self.describe(),
-            "inputs": [plain(x) for x in self.inputs],
+            "inputs": plain(self.inputs),
             "event": self.event.to_dict(),
-            "hits": [self.counts.hits, self.counts.other_hits],
-            "trials": [self.counts.trials, self.counts.other_trials],
-            "frequencies": [p, q],
+            **self.counts.to_dict(),
+            "frequencies": list(self.counts.frequencies),
             "calls_for_one": self.calls_for_one,
         }
 
@@ -176,25 +174,10 @@ class AuditResult:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; infinite numbers are the text "inf"."""
-        return {
-            "schema_version": 1,
-            "kind": "audit",
-            "verdict": self.verdict,
-            "epsilon_lower": plain(self.epsilon_lower),
-            "delta_lower": self.delta_lower,
-            "claimed_epsilon": plain(self.claimed_epsilon),
-            "claimed_delta": self.claimed_delta,
-            "confidence": self.confidence,
-            "witness": self.witness.to_dict(),
-            "detectable_epsilon": plain(self.detectable_epsilon),
-            "coverage_floor": self.coverage_floor,
-            "samples_used": self.samples_used,
-            "seconds": self.seconds,
-            "seed": self.seed,
-            "budget": self.budget,
-            "notes": list(self.notes),
-            **self.sections,
-        }
+        left_out = ("reach", "sections", "divergences")
+        fields = {name: plain(value) for name, value in vars(self).items() if name not in left_out}
+        more = {"witness": self.witness.to_dict(), "detectable_epsilon": plain(self.detectable_epsilon)}
+        return {"schema_version": 1, "kind": "audit", **fields, **more, **self.sections}
 
 
 def judged(
@@ -244,6 +227,8 @@ def plain(value: Any) -> Any:
         return value
     if hasattr(value, "tolist"):
         return plain(value.tolist())
+    if isinstance(value, dict):
+        return {name: plain(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
         return [plain(member) for member in value]
     if isinstance(value, set | frozenset):

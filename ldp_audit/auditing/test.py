@@ -269,12 +269,7 @@ def partial_counts(test: Test, ledger: Ledger) -> dict[str, Any] | None:
     """For JSON: what is counted of the first event; None where nothing is."""
     if ledger.tally is None:
         return None
-    counts = ledger.tally[0]
-    return {
-        "event": test.events[0].to_dict(),
-        "hits": [counts.hits, counts.other_hits],
-        "trials": [counts.trials, counts.other_trials],
-    }
+    return {"event": test.events[0].to_dict(), **ledger.tally[0].to_dict()}
 
 
 def joined(ranges: Sequence[Range]) -> tuple[Range, ...]:
