@@ -29,10 +29,10 @@ from ldp_audit.auditing.event_search import Found, InputSearch, as_search, cover
 from ldp_audit.auditing.fitting import FitResult, fit
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
-from ldp_audit.auditing.power import detectable_epsilon, plan
+from ldp_audit.auditing.power import Reach, plan
 from ldp_audit.auditing.program import LOOK, PILOT, Program, Sampler
 from ldp_audit.auditing.result import AuditResult, Witness, judged, shown
-from ldp_audit.auditing.test import FIRST_CALLS, Test, call_size, count_all, drift, if_independent, suspected
+from ldp_audit.auditing.test import Test, call_size, count_all, drift, if_independent, repeated
 from ldp_audit.numerics import between, whole
 
 _NEAR_MISS = 0.05  # a later look is taken where a test at this error would reject
@@ -121,8 +121,8 @@ def assert_private(
     room = piloted(program, named, rarest)
     room.check(goal, max_samples)
     found = searched(program, inputs, room.searched(goal), goal.error("planned"), goal.delta)
-    looks = _looks(program, named, found, goal, room.rarest, max_samples - room.pilot - found.spent)
-    drawn = program.looked + room.pilot * len(named) + found.drawn + 2 * FIRST_CALLS
+    looks, calls = _looks(program, named, found, goal, room.rarest, max_samples - room.pilot - found.spent)
+    drawn = program.looked + room.pilot * len(named) + found.drawn + calls
     result = _result(looks, found, goal, room, drawn, program, time.perf_counter() - start)
     otherwise = [
         replace(result, epsilon_lower=look.bound, delta_lower=look.region.delta_lower(epsilon), witness=look.witness)
@@ -191,13 +191,14 @@ def _look(goal: Goal, name: str, witness: Witness) -> _Look:
     return _Look(witness, region, bound, near)
 
 
-def _looks(program: Program, inputs: Sequence[Any], found: Found, goal: Goal, rarest: float, most: int) -> list[_Look]:
+def _looks(
+    program: Program, inputs: Sequence[Any], found: Found, goal: Goal, rarest: float, most: int
+) -> tuple[list[_Look], int]:
     """One after the other, until the claim is refuted, or the plan is carried out and was no near miss."""
     looks = []
-    repeats = suspected(program, inputs, found.places, goal.error(CALLS), goal.epsilon)
-    if repeats is not None:
-        (counts,) = count_all(repeats, program)
-        looks.append(_look(goal, CALLS, Witness(repeats.pair, repeats.events[0], counts, calls_for_one=True)))
+    single, calls = repeated(program, inputs, found.places, goal.error(CALLS), goal.epsilon, most)
+    if single is not None:
+        looks.append(_look(goal, CALLS, single))
     seen = found.choice.seen
     low = lower_limit(seen.hits, seen.trials, (1 - goal.power) / 20)
     planned = goal.samples(max(rarest, (low - goal.delta) / (1 - goal.delta)))
@@ -213,7 +214,7 @@ def _looks(program: Program, inputs: Sequence[Any], found: Found, goal: Goal, ra
         (counts,) = count_all(test, program)
         total = counts if total is None else total + counts
         looks.append(_look(goal, name, Witness(pair, event, total)))
-    return looks
+    return looks, calls
 
 
 def _result(
@@ -221,7 +222,6 @@ def _result(
 ) -> AuditResult:
     best = max(looks, key=lambda look: look.bound)
     tested = [look.witness.counts for look in looks if not look.witness.calls_for_one][-1:]
-    repeats = [look.witness.counts for look in looks if look.witness.calls_for_one]
     violated = best.bound > goal.epsilon
     notes = [goal.describe(room.rarest)]
     if looks[-1].near_miss and not violated:
@@ -241,9 +241,11 @@ def _result(
         claimed_delta=goal.delta,
         confidence=1 - goal.false_alarm,
         witness=best.witness,
-        reach=goal.detectable(found.choice.seen, tested[0].trials if tested else 1),
+        reach=Reach(
+            found.choice.seen, tested[0].trials if tested else 1, goal.error("planned"), goal.epsilon, goal.delta
+        ),
         coverage_floor=coverage_floor(found.learned),
-        samples_used=drawn + sum(counts.trials + counts.other_trials for counts in tested + repeats),
+        samples_used=drawn + sum(counts.trials + counts.other_trials for counts in tested),
         seconds=seconds,
         seed=program.seed,
         budget={name: goal.error(name) for name in (*(look[0] for look in LOOKS), CALLS)},
@@ -304,14 +306,6 @@ class Goal:
                 f"{self.epsilon:.10g} by an event of probability {probability:.2g} ({impossible})"
             ) from None
 
-    def detectable(self, seen: Counts, trials: int) -> float:
-        """The smallest epsilon that the planned look catches with probability 0.95, so often as the event was seen."""
-        p, _ = seen.smoothed
-        if p <= self.delta:
-            return math.inf
-        probability = self._rounded((p - self.delta) / (1 - self.delta))
-        return _detectable(probability, trials, self.error("planned"), self.epsilon, self.delta)
-
     def _rounded(self, share: float) -> float:
         """A probability delta + share (1 - delta), with the share rounded down."""
         steps = math.ceil(-math.log(share) / math.log(_ROUNDED) - 1e-9)
@@ -335,11 +329,6 @@ def _planned(
     epsilon: float, violation: float, confidence: float, power: float, delta: float, probability: float
 ) -> int:
     return plan(epsilon, violation, confidence, power, claimed_delta=delta, probability=probability)
-
-
-@lru_cache(maxsize=256)
-def _detectable(probability: float, trials: int, error: float, epsilon: float, delta: float) -> float:
-    return detectable_epsilon(probability, trials, error, epsilon, delta)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from ldp_audit.auditing.record import counted, opened
 from ldp_audit.auditing.result import AuditResult, Witness, judged
 from ldp_audit.auditing.scores.law_score import Law
 from ldp_audit.auditing.sequential import audit_sequentially
-from ldp_audit.auditing.test import Test, call_size, count_all, drift, if_independent, reporter, suspected_by_few
+from ldp_audit.auditing.test import Test, call_size, count_all, drift, if_independent, repeated, reporter
 from ldp_audit.auditing.workers import Counting
 from ldp_audit.numerics import instance
 from ldp_audit.progress import Progress
@@ -163,8 +163,9 @@ def audit(
         witness = Witness(test.pair, one.event, others.pop(0)).turned(one.swapped != choice.swapped)
         own = budget["alternatives"] / len(alternatives)
         findings.append(_finding(witness, own, one.design_epsilon(claimed_delta), claim))
-    repeated, calls = _repeats(program, named, found.places, budget["calls"], claim, samples)
-    findings += repeated
+    single, calls = repeated(program, named, found.places, budget["calls"], claimed_epsilon or 0.0, samples)
+    again = [] if single is None else [_finding(single, budget["calls"], claimed_epsilon or 1.0, claim)]
+    findings += again
     best = max(findings, key=lambda finding: finding.epsilon)
     floor = coverage_floor(found.learned)
     sections = {"counted": counted(program, test, counts, design, claim, confidence, floor).to_dict()}
@@ -215,7 +216,7 @@ def audit(
     )
     otherwise = [
         replace(result, epsilon_lower=one.epsilon, delta_lower=one.delta, witness=one.witness)
-        for one in repeated
+        for one in again
         if one.epsilon > (claimed_epsilon or 0)
     ]
     result = if_independent(result, program, fresh, otherwise=otherwise)
@@ -250,20 +251,3 @@ def _finding(witness: Witness, error: float, design: float, claim: tuple[float |
     region = Region(witness.counts, error, design, claimed_delta)
     delta = None if claimed_epsilon is None else region.delta_lower(claimed_epsilon)
     return _Finding(witness, region.epsilon_lower(claimed_delta), delta)
-
-
-def _repeats(
-    program: Program,
-    inputs: Sequence[Any],
-    places: tuple[int, int],
-    error: float,
-    claim: tuple[float | None, float],
-    samples: int,
-) -> tuple[list[_Finding], int]:
-    """What calls for a single output show, where the program seems to repeat itself, and how many there were."""
-    calls, first = suspected_by_few(program, inputs, places, error, claim[0] or 0.0, samples)
-    if calls is None:
-        return [], 2 * first
-    (counts,) = count_all(calls, program)
-    witness = Witness(calls.pair, calls.events[0], counts, calls_for_one=True)
-    return [_finding(witness, error, claim[0] or 1.0, claim)], 2 * first + 2 * calls.trials

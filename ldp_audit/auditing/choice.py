@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,17 +35,12 @@ _NEARLY_ALL = 0.95  # of the outputs
 _READABLE = 0.001  # of the bound, given away for an event of fewer pieces
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """The three search samples of one input."""
 
     learn: Outputs
     cut: Outputs
     compare: Outputs
-
-    def parts(self) -> tuple[Outputs, Outputs, Outputs]:
-        """All three."""
-        return self.learn, self.cut, self.compare
 
 
 @dataclass(frozen=True)
@@ -135,23 +130,20 @@ class Choice:
 def choose(
     first: Sample,
     second: Sample,
-    *,
-    trials: int,
-    error: float,
-    delta: float,
+    judge: Judge,
     rng: np.random.Generator,
+    *,
     scores: tuple[Score | None, ...] | None = None,
     floating_point: bool = False,
     more: tuple[Score, ...] = (),
 ) -> Choice:
     """The event with the greatest predicted bound, over every score, cell order and direction.
 
-    trials: how many samples of each input the test will have.   error: the error that it may spend.
+    judge: of the test that the event will have.
     scores: what to compare; None: the number itself, or for vectors whatever the learners propose.
     floating_point: whether to look at the last bits of numbers, and at the sign of zeros, too.
     more: scores to compare beside these.
     """
-    judge = _Judge(trials, error, delta)
     tried = _scores(first, second, rng, floating_point=floating_point) if scores is None else iter(scores)
     found = [one for score in chain(tried, more) for one in _best_of_score(first, second, score, judge)]
     telling = [one for one in found if one.tells(0)] or found
@@ -167,21 +159,11 @@ def _pieces(choice: Choice) -> int:
     return len(choice.event.intervals) + len(choice.event.labels)
 
 
-def recounted(choice: Choice, counts: Counts, *, trials: int, error: float, delta: float) -> Choice:
+def recounted(choice: Choice, counts: Counts, judge: Judge) -> Choice:
     """The choice judged by fresh counts of its event, on the two inputs in the order that `choose` had them in."""
     seen = counts.swapped() if choice.swapped else counts
-    hits, n, other, m = np.array([[seen.hits], [seen.trials], [seen.other_hits], [seen.other_trials]])
-    judge = _Judge(trials, error, delta)
-    safe, bold = (
-        float(judge.predicted(hits, n, other, m, doubt)[0]) for doubt in (_DOUBT_OF_FEW, _DOUBT_OF_ALTERNATIVES)
-    )
+    safe, bold = (judge.expected(seen, doubt) for doubt in (_DOUBT_OF_FEW, _DOUBT_OF_ALTERNATIVES))
     return replace(choice, predicted=safe, optimistic=bold, seen=seen, alternatives=())
-
-
-def expected_bound(seen: Counts, trials: int, error: float, delta: float) -> float:
-    """What a test of an event is expected to give. No margin for doubt: it was seen in samples it was not chosen on."""
-    hits, n, other, m = np.array([[seen.hits], [seen.trials], [seen.other_hits], [seen.other_trials]])
-    return float(_Judge(trials, error, delta).predicted(hits, n, other, m, 0.0)[0])
 
 
 def scored(outputs: Outputs, score: Score | None) -> Outputs:
@@ -190,7 +172,9 @@ def scored(outputs: Outputs, score: Score | None) -> Outputs:
 
 
 @dataclass(frozen=True)
-class _Judge:
+class Judge:
+    """What bound a test is expected to give.   trials: of each input.   error: that it may spend.   delta: claimed."""
+
     trials: int
     error: float
     delta: float
@@ -204,6 +188,11 @@ class _Judge:
         ratio = np.log(np.maximum(p - self.delta, 1e-12) / q)
         high = _wilson(q, m, doubts)  # an event never seen on the other input is not taken at its luckiest
         return ratio - self._loss(p, high, self.trials, self.trials, z) - self._loss(p, q, n, m, doubts)
+
+    def expected(self, seen: Counts, doubt: float = 0.0) -> float:
+        """The bound that a test of an event so seen is expected to give, less so many standard deviations."""
+        hits, n, other, m = np.array([[seen.hits], [seen.trials], [seen.other_hits], [seen.other_trials]])
+        return float(self.predicted(hits, n, other, m, doubt)[0])
 
     def _loss(
         self, p: np.ndarray, q: np.ndarray, n: np.ndarray | int, m: np.ndarray | int, z: np.ndarray | float
@@ -283,7 +272,7 @@ class _Candidate:
         return Choice(event, self.swapped, self.predicted[which], self.seen[which], self.optimistic[which])
 
 
-def _best_of_score(first: Sample, second: Sample, score: Score | None, judge: _Judge) -> list[_Candidate]:
+def _best_of_score(first: Sample, second: Sample, score: Score | None, judge: Judge) -> list[_Candidate]:
     """The best prefix of each order, in either direction."""
     learn = [scored(sample.learn, score) for sample in (first, second)]
     cells = learned_cells(_joined([one.numbers for one in learn]), _joined([one.labels for one in learn]))
@@ -343,7 +332,7 @@ def _counted(cells: Cells, outputs: Outputs) -> np.ndarray:
     return np.append(counts, len(outputs) - counts.sum())
 
 
-def _best_prefixes(proposals: Sequence[_Proposal], judge: _Judge) -> np.ndarray:
+def _best_prefixes(proposals: Sequence[_Proposal], judge: Judge) -> np.ndarray:
     """The cells of each order's best prefix, with great doubt and with little: bool, shape (proposals, 2, cells).
 
     All are judged in one call, since there are a dozen of them and most are short.

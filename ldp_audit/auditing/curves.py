@@ -250,7 +250,7 @@ def _runs(cells: Cells, times: np.ndarray) -> list[np.ndarray]:
 
 
 def _counted(cells: Cells, sample: Sample, score: Score | None) -> np.ndarray:
-    parts = [scored(part, score) for part in (sample.learn, sample.cut, sample.compare)]
+    parts = [scored(part, score) for part in sample]
     return np.sum([cells.counts(part.numbers, part.labels) for part in parts], axis=0)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.bounds import Counts
-from ldp_audit.auditing.choice import Choice, Sample, choose, recounted
+from ldp_audit.auditing.choice import Choice, Judge, Sample, choose, recounted
 from ldp_audit.auditing.curves import level_events
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import concatenated, unrepeated
@@ -153,7 +153,7 @@ class _Search:
         places = (pair[1], pair[0]) if choices[pair].swapped else pair
         sizes = {place: sum(map(_size, rounds)) for place, rounds in self.drawn.items()}
         learned = sum(len(round_.learn) for round_ in self.drawn[pair[0]])
-        alone = unrepeated(outputs for place in pair for one in self.drawn[place] for outputs in one.parts())
+        alone = unrepeated(outputs for place in pair for one in self.drawn[place] for outputs in one)
         choice = replace(choices[pair], alternatives=())
         return Found(choice, places, learned, sizes[pair[0]], sum(sizes.values()), alone)
 
@@ -166,7 +166,7 @@ class _Search:
         surest = left[0][1]
         rows = max(1, min(self.program.rows, most // _ROUNDS))
         chunks, done, drawn = most // rows, 0, found.drawn
-        trials = self.samples - found.spent - most
+        judge = Judge(self.samples - found.spent - most, self.error, self.delta)
         hits: Counter[tuple[int, int]] = Counter()  # by the input's place and the event's identity
         while len(left) > 1 and done < chunks:
             last = min(chunks, max(2 * done, 1))
@@ -177,10 +177,7 @@ class _Search:
                 Counts(hits[first, id(one.event)], rows * done, hits[second, id(one.event)], rows * done)
                 for (first, second), one in left
             ]
-            left = [
-                (pair, recounted(one, counts, trials=trials, error=self.error, delta=self.delta))
-                for (pair, one), counts in zip(left, seen, strict=True)
-            ]
+            left = [(pair, recounted(one, counts, judge)) for (pair, one), counts in zip(left, seen, strict=True)]
             left = list({(pair, one.swapped, one.seen): (pair, one) for pair, one in reversed(left)}.values())[::-1]
             surest = max((one for _, one in left), key=lambda one: one.predicted)
             left = [(pair, one) for pair, one in left if one.possible >= surest.predicted]
@@ -223,16 +220,9 @@ class _Search:
             np.random.SeedSequence(self.program.seed, spawn_key=(SEARCH, *pair, len(self.drawn[pair[0]])))
         )
         trials = self.samples - _size(samples[pair[0]])
-        choice = choose(
-            samples[pair[0]],
-            samples[pair[1]],
-            trials=trials,
-            error=self.error,
-            delta=self.delta,
-            rng=rng,
-            floating_point=self.floating_point,
-            more=() if self.law is None else (LawScore(self.law, (self.inputs[pair[0]], self.inputs[pair[1]])),),
-        )
+        judge, (first, second) = Judge(trials, self.error, self.delta), (samples[place] for place in pair)
+        more = () if self.law is None else (LawScore(self.law, (self.inputs[pair[0]], self.inputs[pair[1]])),)
+        choice = choose(first, second, judge, rng, floating_point=self.floating_point, more=more)
         return choice.of(structure=self.program.structure)
 
     def _drawn(self, place: int, size: int) -> Sample:
@@ -253,17 +243,11 @@ class _Search:
 
 
 def _size(sample: Sample) -> int:
-    return len(sample.learn) + len(sample.cut) + len(sample.compare)
+    return sum(map(len, sample))
 
 
 def _merged(rounds: list[Sample]) -> Sample:
-    if len(rounds) == 1:
-        return rounds[0]
-    return Sample(
-        concatenated(one.learn for one in rounds),
-        concatenated(one.cut for one in rounds),
-        concatenated(one.compare for one in rounds),
-    )
+    return Sample(*map(concatenated, zip(*rounds, strict=True)))
 
 
 def _alike(choices: Mapping[Pair, Choice]) -> list[Pair]:

@@ -51,11 +51,12 @@ import numpy as np
 from scipy import special
 
 from ldp_audit.auditing.bounds import Counts
+from ldp_audit.numerics import least_between
 
 _END_SHARE = 0.02  # of the error, for all limits together
 _CELLS = 128
 _SHAVE = 1e-12  # relative; far above the error of the incomplete beta function
-_MOST_LAMBDA, _STEPS = 8.0, 32
+_MOST_LAMBDA, _NEAR = 8.0, 1e-6
 
 
 def epsilon_lower_if_independent(
@@ -137,22 +138,8 @@ class _Dual:
         return float(least.sum()) - multiplier * self.cost - _SHAVE * (1 + float(np.abs(least).sum()))
 
     def greatest(self) -> float:
-        """The best bound of a golden-section search; the function is concave, and each of its values a bound."""
-        low, high, best = 0.0, _MOST_LAMBDA, self.at(0.0)
-        ratio = (math.sqrt(5) - 1) / 2
-        inner = [high - ratio * (high - low), low + ratio * (high - low)]
-        values = [self.at(inner[0]), self.at(inner[1])]
-        for _ in range(_STEPS):
-            best = max(best, *values)
-            if values[0] > values[1]:
-                high, inner[1], values[1] = inner[1], inner[0], values[0]
-                inner[0] = high - ratio * (high - low)
-                values[0] = self.at(inner[0])
-            else:
-                low, inner[0], values[0] = inner[0], inner[1], values[1]
-                inner[1] = low + ratio * (high - low)
-                values[1] = self.at(inner[1])
-        return best
+        """The best bound that a bounded search finds; the function is concave, and each of its values a bound."""
+        return -least_between(lambda multiplier: -self.at(multiplier), 0.0, _MOST_LAMBDA, _NEAR)
 
 
 def _dual(tails: _Tails, z: float, limit: float) -> _Dual | None:

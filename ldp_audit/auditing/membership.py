@@ -54,7 +54,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from ldp_audit.auditing.bounds import Counts, Region, check_claim, check_confidence, lower_limit
-from ldp_audit.auditing.choice import Choice, Sample, choose
+from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
 from ldp_audit.auditing.event_search import coverage_floor
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import WIDE, Outputs, rounds
@@ -116,9 +116,9 @@ def audit_scores(
     if min(chosen) < _FEWEST:  # too few: no event is tested
         choices = [Choice(Event(), swapped=False, predicted=0.0, seen=Counts(0, 1, 0, 1))]
     else:
-        samples = [Sample(*map(Outputs, np.array_split(one, 3))) for one in search]
+        first, second = (Sample(*map(Outputs, np.array_split(one, 3))) for one in search)
         trials = min(map(len, test))
-        chosen_one = choose(*samples, trials=trials, error=error / 2, delta=claimed_delta, rng=rng, scores=(None,))
+        chosen_one = choose(first, second, Judge(trials, error / 2, claimed_delta), rng, scores=(None,))
         choices = [chosen_one, most_significant(*search)]
     share = error / len(choices)
     witnesses = [tested(one, ("members", "non-members"), *test) for one in choices]

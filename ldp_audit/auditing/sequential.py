@@ -14,21 +14,20 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from ldp_audit.auditing.betting import Capital, epsilon_grid, next_batch, stopping_times
 from ldp_audit.auditing.bounds import Counts, Region, check_arguments, lower_limit
-from ldp_audit.auditing.choice import Choice, Sample, choose, expected_bound
+from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
 from ldp_audit.auditing.event_search import InputSearch, as_search, coverage_floor
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.outputs import Outputs, concatenated, unrepeated
 from ldp_audit.auditing.power import HIGHEST_CLAIM
 from ldp_audit.auditing.program import CHUNK_VALUES, SEARCH, TEST, Program
 from ldp_audit.auditing.result import AuditResult, Witness, judged
-from ldp_audit.auditing.test import FIRST_CALLS, added, drift, if_independent, suspected
+from ldp_audit.auditing.test import drift, if_independent, repeated
 
 _CALLS_SHARE = 0.01
 _FIRST_SEARCH = 1024  # samples of each input
@@ -198,14 +197,13 @@ class _Run:
         drawn = {place: self.past.sample(place) for pair in self.pairs for place in pair}
         left = self.past.left(*(self.places if self.events else self.pairs[0]))
         trials = max(1, left if self.claimed is None else min(left, _HORIZON * size))
-        choices = {pair: self._chosen(drawn, pair, trials) for pair in self.pairs}
+        judge = Judge(trials, self.capital.error, self.capital.delta)
+        choices = {pair: self._chosen(drawn, pair, judge) for pair in self.pairs}
         ranked = sorted(self.pairs, key=lambda pair: -choices[pair].predicted)
         self.pairs = ranked[: -(-len(ranked) // 3)]
         best = choices[ranked[0]]
         self.learned = max(self.learned, len(drawn[ranked[0][0]].learn))
-        if self.counts is None or best.predicted > expected_bound(
-            self.counts, trials, self.capital.error, self.capital.delta
-        ):
+        if self.counts is None or best.predicted > judge.expected(self.counts):
             self._turn_to(best, ranked[0])
         self.past.keep_only({place for pair in (*self.pairs, self.places) for place in pair})
 
@@ -254,18 +252,9 @@ class _Run:
         self.program.fit_rows(first.dimension)
         return max(1, min(self.samples * 2 // 5, _FIRST_SEARCH if first.dimension == 1 else _FIRST_VECTORS))
 
-    def _chosen(self, drawn: dict[int, Sample], pair: tuple[int, int], trials: int) -> Choice:
+    def _chosen(self, drawn: dict[int, Sample], pair: tuple[int, int], judge: Judge) -> Choice:
         rng = np.random.default_rng(np.random.SeedSequence(self.program.seed, spawn_key=(SEARCH, self.looks, *pair)))
-        error, delta = self.capital.error, self.capital.delta
-        choice = choose(
-            drawn[pair[0]],
-            drawn[pair[1]],
-            trials=trials,
-            error=error,
-            delta=delta,
-            rng=rng,
-            floating_point=self.floating_point,
-        )
+        choice = choose(drawn[pair[0]], drawn[pair[1]], judge, rng, floating_point=self.floating_point)
         return choice.of(structure=self.program.structure)
 
     def _turn_to(self, choice: Choice, pair: tuple[int, int]) -> None:
@@ -292,14 +281,15 @@ class _Run:
 
 def _of_calls(run: _Run, error: float) -> tuple[float, Witness | None, int]:
     """The bound of the test for programs that repeat themselves, its witness, and the samples that it took."""
-    looks = 2 * FIRST_CALLS
-    test = suspected(run.program, run.named.inputs, run.places, error, run.claimed or 0.0)
-    if test is None:
-        return 0.0, None, looks
-    (counts,) = reduce(added, (test.count(run.program, chunk) for chunk in range(test.chunks)))
+    witness, drawn = repeated(run.program, run.named.inputs, run.places, error, run.claimed or 0.0, run.samples)
+    if witness is None:
+        return 0.0, None, drawn
     delta = run.capital.delta
-    bound = Region(counts, error, min(run.claimed or 1.0, HIGHEST_CLAIM), delta).epsilon_lower(delta)
-    return bound, Witness(test.pair, test.events[0], counts, calls_for_one=True), looks + 2 * test.trials
+    return (
+        Region(witness.counts, error, min(run.claimed or 1.0, HIGHEST_CLAIM), delta).epsilon_lower(delta),
+        witness,
+        drawn,
+    )
 
 
 def _detectable(run: _Run) -> float:

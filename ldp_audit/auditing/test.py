@@ -3,7 +3,7 @@
 Chunk i of an input has a generator of its own, so that the counts do not depend on who counts which chunk, or when:
 one process or many, at once or after an interruption, the sums are the same.
 
-Programs that repeat themselves (a fixed seed, a small one, a cache) have a test of their own (`suspected`): many small
+Programs that repeat themselves (a fixed seed, a small one, a cache) have a test of their own (`repeated`): many small
 calls show what one large one hides. Each call asks for one output, with a fresh generator. An honest program's outputs
 are then as independent as ever, and this is one more test of an event; a program that ignores the generator, or keeps
 few of its bits, gives outputs that it gave before on the one input and not on the other. Seeds of more than about ten
@@ -316,31 +316,25 @@ def first_calls(samples: int) -> int:
     return min(FIRST_CALLS, max(_FEWEST_CALLS, samples // 100 * 2))
 
 
-def suspected_by_few(
+def repeated(
     program: Program, inputs: Sequence[Any], places: tuple[int, int], error: float, claimed: float, samples: int
-) -> tuple[Test | None, int]:
-    """As `suspected`, from `first_calls` first, and from all only where those raise a suspicion; and how many it took.
+) -> tuple[Witness | None, int]:
+    """Outputs that one input gives again and the other does not, counted on calls for one; and how many calls.
 
-    samples: of each input, of the whole audit.
+    None where no such outputs promise a violation: in `first_calls`, and, where these do, in all of them. The first
+    half of the calls names the outputs, the second says whether they come again.   samples: of an input, of the audit.
     """
     few = first_calls(samples)
-    keys = _seen(program, inputs, places, range(few))
-    test = _proposed(keys, inputs, places, error, claimed)
-    if test is None or few == FIRST_CALLS:
-        return test, few
-    more = _seen(program, inputs, places, range(few, FIRST_CALLS))
-    keys = [one + two for one, two in zip(keys, more, strict=True)]
-    return _proposed(keys, inputs, places, error, claimed), FIRST_CALLS
-
-
-def suspected(
-    program: Program, inputs: Sequence[Any], places: tuple[int, int], error: float, claimed: float
-) -> Test | None:
-    """A test of outputs that one input gives again and the other does not; None where none promises a violation.
-
-    The first half of the calls names the outputs, the second says whether they come again.
-    """
-    return _proposed(_seen(program, inputs, places, range(FIRST_CALLS)), inputs, places, error, claimed)
+    seen = _seen(program, inputs, places, range(few))
+    test = _proposed(seen, inputs, places, error, claimed)
+    if test is not None and few < FIRST_CALLS:
+        more = _seen(program, inputs, places, range(few, FIRST_CALLS))
+        seen = [one + two for one, two in zip(seen, more, strict=True)]
+        test = _proposed(seen, inputs, places, error, claimed)
+    if test is None:
+        return None, 2 * len(seen[0])
+    (counts,) = count_all(test, program)
+    return Witness(test.pair, test.events[0], counts, calls_for_one=True), 2 * (len(seen[0]) + test.trials)
 
 
 def _seen(program: Program, inputs: Sequence[Any], places: tuple[int, int], calls: range) -> list[list[Hashable]]:

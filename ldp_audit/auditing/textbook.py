@@ -47,7 +47,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -96,12 +96,8 @@ class TextbookLaplace:
     near 1 for narrow dtypes. At u = 0 the output is -infinity, whatever x is.
     """
 
+    uniforms: ClassVar[int] = 1
     scale: float = 1.0
-
-    @property
-    def uniforms(self) -> int:
-        """How many arrays of uniforms a call takes."""
-        return 1
 
     def __call__(self, x: float, u: Any) -> Any:
         """The reports, shape and dtype of u, which holds uniforms in [0, 1); every operation is rounded to it."""
@@ -118,12 +114,8 @@ class TextbookSignedLaplace:
     The same flaw as `TextbookLaplace`: 1 - v is a multiple of 2**-24 (or 2**-53), so there are as few noises.
     """
 
+    uniforms: ClassVar[int] = 2
     scale: float = 1.0
-
-    @property
-    def uniforms(self) -> int:
-        """How many arrays of uniforms a call takes."""
-        return 2
 
     def __call__(self, x: float, u: Any, v: Any) -> Any:
         """The reports, shape and dtype of u and v, which hold uniforms in [0, 1)."""
@@ -141,15 +133,11 @@ class TextbookTwoPoint:
         give a p outside [0, 1], which `u < p` takes in silence.
     """
 
+    uniforms: ClassVar[int] = 1
     epsilon: float = 1.0
     center: float = 0.0
     radius: float = 1.0
     clip: bool = True
-
-    @property
-    def uniforms(self) -> int:
-        """How many arrays of uniforms a call takes."""
-        return 1
 
     def __call__(self, x: float, u: Any) -> Any:
         """The reports, shape and dtype of u, which holds uniforms in [0, 1)."""
@@ -184,12 +172,8 @@ def _exp(epsilon: float) -> float:
 class TextbookPiecewise:
     """Reports in [-C, C] of inputs in [-1, 1]; epsilon: nats, nominal."""
 
+    uniforms: ClassVar[int] = 2
     epsilon: float = 1.0
-
-    @property
-    def uniforms(self) -> int:
-        """How many arrays of uniforms a call takes."""
-        return 2
 
     def __call__(self, x: float, u: Any, v: Any) -> Any:
         """The reports, shape and dtype of u and v, which hold uniforms in [0, 1): u chooses the part, v the place."""
@@ -206,12 +190,8 @@ class TextbookPiecewise:
 class TextbookBoxMuller:
     """x plus normal noise of this standard deviation."""
 
+    uniforms: ClassVar[int] = 2
     sigma: float = 1.0
-
-    @property
-    def uniforms(self) -> int:
-        """How many arrays of uniforms a call takes."""
-        return 2
 
     def __call__(self, x: float, u: Any, v: Any) -> Any:
         """The reports, shape and dtype of u and v, which hold uniforms in [0, 1)."""

@@ -13,15 +13,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ldp_audit.auditing.program import NamedSampler, Program, ProgramError, name_of
-from ldp_audit.auditing.test import Part, Pending, Range, Tally, Test, count_part
+from ldp_audit.auditing.test import Part, Pending, Range, Test, count_part
 from ldp_audit.workers import Ended, Pool, Say, SchedulerLostError
 
 _SECONDS = 0.1  # of a shard
 _SPREAD = 4  # shards a worker that are left to hand out, at least, so that all end at about the same time
 _AHEAD = 2  # shards that a worker of a cluster has in its queue
-
-Message = tuple[int, int, Tally | None, float, str | None]
-"""A part as it travels: first, last, tally, seconds, the error's text."""
 
 
 @dataclass(frozen=True)
@@ -35,44 +32,25 @@ class Counting:
         if not len(pending):
             return
         job = pickled(test, program, by_value=not self.pool.local)
-        batch, failed = BatchSize(), False
+        chunks, seconds, failed = 0, 0.0, False  # of the parts so far
 
         def take(workers: int, running: int) -> Range | None:
             if failed or not len(pending) or running >= _AHEAD * workers:
                 return None
-            return pending.take(batch.size(len(pending), workers))
+            worth = int(_SECONDS * chunks / max(seconds, 1e-9))  # the first shards, of unknown length, have one
+            return pending.take(max(1, min(worth, len(pending) // (_SPREAD * workers))))
 
         ends = self.pool.run(counted, job, take, _unheard)
         try:
             for ended in ends:
                 part = _part(ended, program)
-                batch.note(part)
+                chunks, seconds = chunks + part.last - part.first, seconds + part.seconds
                 failed = failed or part.error is not None
                 yield part
         except SchedulerLostError as error:
             yield Part(0, 0, None, 0.0, ProgramError(str(error)))
         finally:
             ends.close()
-
-
-@dataclass
-class BatchSize:
-    """How many chunks make a shard, from what the parts so far took."""
-
-    chunks: int = 0
-    seconds: float = 0.0
-
-    def note(self, part: Part) -> None:
-        """Learn from a part."""
-        self.chunks += part.last - part.first
-        self.seconds += part.seconds
-
-    def size(self, left: int, workers: int) -> int:
-        """Chunks of the next shard, where so many are left; the first shards, of unknown length, have one."""
-        if not self.chunks:
-            return 1
-        worth = int(_SECONDS * self.chunks / max(self.seconds, 1e-9))
-        return max(1, min(worth, left // (_SPREAD * workers)))
 
 
 def _unheard(_: object) -> None:
@@ -99,14 +77,14 @@ def _dumps_by_value(job: tuple[Test, Program]) -> bytes:
     return cloudpickle.dumps(job)
 
 
-def counted(job: bytes, shard: Range, say: Say) -> Message:  # noqa: ARG001
+def counted(job: bytes, shard: Range, say: Say) -> Part:  # noqa: ARG001
     """Count a shard; runs in a worker."""
     try:
         test, program = _unpickled(job)
     except Exception as error:  # noqa: BLE001  (the user's module may raise anything)
-        return shard[0], shard[0], None, 0.0, f"a worker cannot load the sampler: {type(error).__name__}: {error}"
-    part = count_part(test, program, shard)
-    return part.first, part.last, part.tally, part.seconds, None if part.error is None else str(part.error)
+        text = f"a worker cannot load the sampler: {type(error).__name__}: {error}"
+        return Part(shard[0], shard[0], None, 0.0, ProgramError(text))
+    return count_part(test, program, shard)
 
 
 @lru_cache(maxsize=4)
@@ -120,8 +98,7 @@ def _unpickled(job: bytes) -> tuple[Test, Program]:
 def _part(ended: Ended, program: Program) -> Part:
     """What `counted` found; where nothing is left of the shard but its workers' end, or an error, a failure."""
     if ended.value is not None:
-        first, last, tally, seconds, error = ended.value
-        return Part(first, last, tally, seconds, None if error is None else ProgramError(error))
+        return ended.value
     first, last = ended.task
     chunks = f"chunk {first}" if last - first == 1 else f"chunks {first} .. {last - 1}"
     failure = f"{name_of(program.sampler)}: {ended.lost} while they counted {chunks}{ended.hint}"

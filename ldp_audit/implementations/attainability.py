@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ldp_audit.auditing.bounds import Counts, lower_limit, upper_limit
-from ldp_audit.auditing.choice import Choice, Sample, choose
+from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
 from ldp_audit.auditing.event_search import InputSearch, as_search
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.outputs import Outputs
@@ -120,15 +120,9 @@ def _choice(
 ) -> Choice:
     drawn = [_drawn(program, inputs[place], place, samples) for place in places]
     first, second = (Sample(**{name: part for name, part in one.items() if name != "seen"}) for one in drawn)
-    return choose(
-        first,
-        second,
-        trials=trials,
-        error=error,
-        delta=0.0,
-        rng=np.random.default_rng(np.random.SeedSequence(program.seed, spawn_key=(_SEARCH, *places, 0, 0))),
-        scores=_scores(drawn[0]["seen"], drawn[1]["seen"]),
-    ).tested()
+    rng = np.random.default_rng(np.random.SeedSequence(program.seed, spawn_key=(_SEARCH, *places, 0, 0)))
+    scores = _scores(drawn[0]["seen"], drawn[1]["seen"])
+    return choose(first, second, Judge(trials, error, 0.0), rng, scores=scores).tested()
 
 
 def _drawn(program: Program, x: Any, place: int, samples: int) -> dict[str, Outputs]:

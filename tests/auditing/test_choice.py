@@ -9,7 +9,7 @@ import pytest
 
 from ldp_audit.auditing import audit, search
 from ldp_audit.auditing.bounds import Counts, Region
-from ldp_audit.auditing.choice import Choice, Sample, choose, expected_bound
+from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
 from ldp_audit.auditing.events import Event, learned, single_values
 from ldp_audit.auditing.outputs import read
 from ldp_audit.auditing.program import Program
@@ -24,16 +24,16 @@ def chosen(sampler: Any, inputs: tuple[Any, Any], size: int = 5000, delta: float
         for place, x in enumerate(inputs)
     )
     rng = np.random.default_rng(0)
-    return choose(first, second, trials=100_000, error=0.05, delta=delta, rng=rng)
+    return choose(first, second, Judge(100_000, 0.05, delta), rng)
 
 
 def test_the_expected_bound_is_about_what_a_test_gives() -> None:
     """Of an event seen in samples that it was not chosen on; the audit that stops when it knows compares with it."""
     seen = Counts(5000, 10_000, 2500, 10_000)
     region = Region(Counts(50_000, 100_000, 25_000, 100_000), 0.05, math.log(2))
-    assert expected_bound(seen, 100_000, 0.05, 0.0) == pytest.approx(region.epsilon_lower(), abs=0.004)
-    assert expected_bound(seen, 100_000, 0.05, 0.1) < expected_bound(seen, 100_000, 0.05, 0.0)
-    assert expected_bound(seen, 1000, 0.05, 0.0) < expected_bound(seen, 100_000, 0.05, 0.0) < math.log(2)
+    assert Judge(100_000, 0.05, 0.0).expected(seen) == pytest.approx(region.epsilon_lower(), abs=0.004)
+    assert Judge(100_000, 0.05, 0.1).expected(seen) < Judge(100_000, 0.05, 0.0).expected(seen)
+    assert Judge(1000, 0.05, 0.0).expected(seen) < Judge(100_000, 0.05, 0.0).expected(seen) < math.log(2)
 
 
 def test_labels_are_ordered_by_their_likelihood_ratio() -> None:

@@ -10,7 +10,7 @@ import pytest
 from ldp_audit import audit
 from ldp_audit.auditing import PrivacyViolation, assert_private
 from ldp_audit.auditing.program import Program
-from ldp_audit.auditing.test import FIRST_CALLS, first_calls, suspected, suspected_by_few
+from ldp_audit.auditing.test import FIRST_CALLS, first_calls, repeated
 from tests.together import together
 
 ERROR = 0.0005
@@ -45,22 +45,24 @@ def test_calls_grow_with_the_samples_and_are_even(samples: int) -> None:
 @together("seed_bits", [0, 1, 2])
 def test_a_program_of_few_seeds_is_suspected_whatever_the_samples(samples: int, seed_bits: int) -> None:
     sampler = Counting(seed_bits)
-    test, calls = suspected_by_few(Program(sampler), (0.0, 1.0), (0, 1), ERROR, 1.0, samples)
-    assert test is not None
-    assert calls == FIRST_CALLS  # a suspicion is looked at with all of them
-    assert sampler.calls == 2 * calls
+    witness, calls = repeated(Program(sampler), (0.0, 1.0), (0, 1), ERROR, 1.0, samples)
+    assert witness is not None
+    assert calls == 2 * (FIRST_CALLS + witness.counts.trials)  # a suspicion is looked at with all of them
+    assert sampler.calls == calls
 
 
 def test_an_honest_program_is_left_in_peace_after_few_calls() -> None:
     sampler = Counting(None)
-    assert suspected_by_few(Program(sampler), (0.0, 1.0), (0, 1), ERROR, 1.0, 500) == (None, 16)
+    assert repeated(Program(sampler), (0.0, 1.0), (0, 1), ERROR, 1.0, 500) == (None, 32)
     assert sampler.calls == 32
 
 
 def test_few_calls_and_all_of_them_end_in_the_same_test() -> None:
     both = [Program(Counting(1), seed=3) for _ in range(2)]
-    few, _ = suspected_by_few(both[0], (0.0, 1.0), (0, 1), ERROR, 1.0, 500)
-    assert few == suspected(both[1], (0.0, 1.0), (0, 1), ERROR, 1.0)
+    few, all_of_them = (
+        repeated(one, (0.0, 1.0), (0, 1), ERROR, 1.0, n) for one, n in zip(both, (500, 10**6), strict=True)
+    )
+    assert few == all_of_them
 
 
 @together(("samples", "options"), [(500, {}), (1_953, {}), (10_000, {"confidence": 0.999, "sequential": True})])

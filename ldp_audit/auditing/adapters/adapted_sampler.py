@@ -12,8 +12,9 @@ import importlib
 import random
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, repeat, starmap
 from typing import Any
 
@@ -158,39 +159,33 @@ def _fresh(rng: np.random.Generator) -> np.ndarray:
 
 
 @contextmanager
-def _numpy(rng: np.random.Generator) -> Iterator[None]:
-    before = np.random.get_state()
-    np.random.set_state(("MT19937", _fresh(rng), _WORDS, 0, 0.0))
+def _restored(get: Callable[[], Any], put: Callable[[Any], None], state: Any) -> Iterator[None]:
+    """Within, a generator has this state; after it, the one that it had."""
+    before = get()
+    put(state)
     try:
         yield
     finally:
-        np.random.set_state(before)
+        put(before)
 
 
-@contextmanager
-def _python(rng: np.random.Generator) -> Iterator[None]:
-    before = random.getstate()
-    random.setstate((3, (*_fresh(rng).tolist(), _WORDS), None))
-    try:
-        yield
-    finally:
-        random.setstate(before)
+def _numpy(rng: np.random.Generator) -> AbstractContextManager[None]:
+    return _restored(np.random.get_state, np.random.set_state, ("MT19937", _fresh(rng), _WORDS, 0, 0.0))
 
 
-@contextmanager
-def _numba(rng: np.random.Generator) -> Iterator[None]:
+def _python(rng: np.random.Generator) -> AbstractContextManager[None]:
+    return _restored(random.getstate, random.setstate, (3, (*_fresh(rng).tolist(), _WORDS), None))
+
+
+def _numba(rng: np.random.Generator) -> AbstractContextManager[None]:
     """What compiled functions call np.random is a generator of numba's, one for each thread."""
     if "numba" not in sys.modules:
-        yield
-        return
+        return nullcontext()
     states = importlib.import_module("numba._helperlib")
     pointer = states.rnd_get_np_state_ptr()
-    before = states.rnd_get_state(pointer)
-    states.rnd_set_state(pointer, (_WORDS, _fresh(rng).tolist()))
-    try:
-        yield
-    finally:
-        states.rnd_set_state(pointer, before)
+    return _restored(
+        partial(states.rnd_get_state, pointer), partial(states.rnd_set_state, pointer), (_WORDS, _fresh(rng).tolist())
+    )
 
 
 @contextmanager
