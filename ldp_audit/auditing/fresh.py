@@ -3,10 +3,10 @@
 What a program remembers from call to call (a permanent answer for each value, a cache, a generator that it made once)
 makes all outputs of a run depend on one draw, and no comparison within the run shows it. So the sampler is pickled
 before its first call; an object that was audited before in this process, as it was before that. Where a claim would be
-refuted, a new process is copied 16 times or more, and each copy loads the pickle and the program's own modules (the
-libraries that these need are imported before), and counts the event in outputs of its own: (hits on the first input,
-hits on the second). The global generators of Python, numpy and torch are seeded anew in each copy. Where all copies
-count the same, as with a generator in the pickle, one is kept.
+refuted, a new process is copied 16 times or more. Each copy loads the pickle and the program's own modules (libraries,
+and modules that take long, are imported once for all), and counts the event in outputs of its own: (hits on the first
+input, hits on the second). The global generators of Python, numpy and torch are seeded anew in each copy. Where all
+copies count the same, as with a generator in the pickle, one is kept.
 
 That it gives its first call's answer again is no sign of a program that remembers nothing: an answer that was drawn
 from the generator, and kept, is drawn again. It is a sign that the new process asks the same program, rather than one
@@ -67,6 +67,8 @@ _FIRST_COPY = 1000  # in keys, after the calls of the other look for dependence
 _FORKS = sys.platform != "win32"
 _ASKED = "LDP_AUDIT_ASKED_AFRESH"
 """In the environment of a copy."""
+_HEAVY = {"numpy", "scipy", "torch", "tensorflow", "jax", "pandas", "sklearn", "matplotlib"}
+"""Packages that a pickle may name, and that are none of the program's."""
 _CODE = (".py", ".pyc", ".so", ".pyd", ".pth")
 _INSTALLED = (*(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")), "built-in", "frozen")
 _OF_THE_SYSTEM = ("/proc/", "/sys/", "/dev/")
@@ -316,12 +318,11 @@ def _answered(job: bytes) -> tuple[tuple[bool, ...], list[str], list[list[int]]]
     os.environ.clear()
     os.environ.update(environment, **{_ASKED: "1"})
 
-    def first_copy() -> tuple[tuple[bool, ...], list[str], list[str]]:
-        changed, opened = [begun], list[str]()
+    def first_copy() -> tuple[tuple[bool, ...], list[str], list[str], float]:
+        changed, opened, start = [begun], list[str](), time.perf_counter()
         sys.addaudithook(partial(_opened, opened, changed))
-        sampler = pickle.loads(pickled)  # noqa: S301  (likewise)
-        if isinstance(sampler, NamedSampler):
-            sampler.prepare()
+        sampler = _loaded(pickled)
+        seconds = time.perf_counter() - start
         changed[0] = -math.inf  # what is read at a call may have been kept before the audit
 
         def called() -> list[str]:
@@ -331,18 +332,28 @@ def _answered(job: bytes) -> tuple[tuple[bool, ...], list[str], list[list[int]]]
 
         opened = _in_a_copy(called)
         same = tuple(_in_a_copy(partial(program.of(sampler).repeats, call)) for call in known)
-        return same, opened, [name for name in sys.modules if _of_a_library(name) and name.split(".")[0] not in own]
+        libraries = [name for name in sys.modules if _of_a_library(name) and name.split(".")[0] not in own]
+        return same, opened, libraries, seconds
 
-    own = {word.decode() for word in re.findall(rb"\w+", pickled)}  # names of the program's packages are among them
-    same, opened, libraries = _in_a_copy(first_copy)
+    own = {word.decode() for word in re.findall(rb"\w+", pickled)} - _HEAVY  # with the names of the program's packages
+    same, opened, libraries, seconds = _in_a_copy(first_copy)
     for name in libraries:
         with suppress(ImportError):
             importlib.import_module(name)
+    if seconds * copies > _SECONDS / 2:
+        _loaded(pickled)
     asked = [partial(_counted, pickled, program, witness, (stage, copy), size) for copy in range(copies)]
     found = [_in_a_copy(one) for one in asked]
     if _alike(found, size):
         del found[1:]
     return same, opened, found
+
+
+def _loaded(pickled: bytes) -> Sampler:
+    sampler: Sampler = pickle.loads(pickled)  # noqa: S301  (see `_answered`)
+    if isinstance(sampler, NamedSampler):
+        sampler.prepare()
+    return sampler
 
 
 def _of_a_library(module: str) -> bool:
