@@ -131,6 +131,7 @@ def assert_private(
     ]
     result = if_independent(result, program, fresh, otherwise=otherwise)
     result = replace(result, notes=(*result.notes, *compared.notes()))
+    fresh.ended()
     if result.violated:
         raise PrivacyViolation(result)
     if result.inconclusive:

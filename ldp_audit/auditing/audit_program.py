@@ -107,7 +107,7 @@ def audit(
     if sequential and (curves or workers != 1 or scheduler is not None or resume is not None):
         raise ValueError("sequential goes without curves, workers, scheduler and resume: each bet follows the last")
     if sequential:
-        return audit_sequentially(
+        bet = audit_sequentially(
             program,
             fresh,
             inputs,
@@ -118,6 +118,8 @@ def audit(
             progress=progress,
             floating_point=floating_point,
         )
+        fresh.ended()
+        return bet
     named = search.inputs
     product = law if isinstance(law, ProductLaw) and claimed_delta == 0 else None
     error = 1 - confidence
@@ -224,6 +226,7 @@ def audit(
         # The divergences come from other events, whose counts may show a dependence that the first one's do not.
         checked = if_independent(replace(result, witness=seen.witness(test.pair, found.levels)), program, fresh)
         result = replace(checked, witness=result.witness) if checked.inconclusive else result
+    fresh.ended()
     return replace(result, seconds=time.perf_counter() - start)
 
 

@@ -156,7 +156,9 @@ def confirm(
     claim = (again.claimed_epsilon, again.claimed_delta)
     record = counted(program, test, counts, again.design_epsilon, claim, again.confidence)
     result = result_of(record, counts, again.inputs, seed, ("the event was given: no other was looked for",))
-    return replace(if_independent(result, program, fresh, test.stage), seconds=time.perf_counter() - start)
+    result = if_independent(result, program, fresh, test.stage)
+    fresh.ended()
+    return replace(result, seconds=time.perf_counter() - start)
 
 
 def result_of(

@@ -39,13 +39,14 @@ import sys
 import sysconfig
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -71,7 +72,7 @@ _HEAVY = {"numpy", "scipy", "torch", "tensorflow", "jax", "pandas", "sklearn", "
 """Packages that a pickle may name, and that are none of the program's."""
 _CODE = (".py", ".pyc", ".so", ".pyd", ".pth")
 _INSTALLED = (*(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")), "built-in", "frozen")
-_OF_THE_SYSTEM = ("/proc/", "/sys/", "/dev/")
+_OF_THE_SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/")
 _CLOCK = 0.1
 """Seconds by which the time of a file's last change may lag behind the clock."""
 _OURS = ("ldp_audit.auditing.", "ldp_audit.mechanisms.")
@@ -105,18 +106,34 @@ class Fresh:
 
     stateless: whether somebody states that the program keeps nothing from call to call.
     shared: why a new process would ask the same running program; "" where it would not, or where that is stated.
-    held: the class of an object in it that has attributes; "" without one.
     """
 
     def __init__(self, sampler: Sampler, *, stateless: bool = False) -> None:
         instance(stateless, bool, "stateless", "True or False")
-        self._pickle, self._why, self.held, self.stateless = b"", "", "", stateless
+        self._pickle, self._why, self.stateless = b"", "", stateless
+        self._objects: list[tuple[Any, type]] = []
+        self._own: set[str] = set()
         self.shared = sampler.shared if isinstance(sampler, DeclaredSampler) and not stateless else ""
         try:
             self._here = time.time() - _CLOCK, Path.cwd(), [*sys.path], dict(os.environ)
-            self._pickle, self.held = _pickled(sampler)
+            self._pickle, self._objects, modules = _pickled(sampler)
+            self._own = {name.partition(".")[0] for name in modules} - _HEAVY
+            if isinstance(sampler, NamedSampler):
+                self._own |= {*re.findall(r"\w+", sampler.name)}
         except Exception as error:  # noqa: BLE001  (a user's object may raise anything when it is pickled)
             self._why = f"it cannot be pickled, {type(error).__name__}: {error}"
+
+    @property
+    def held(self) -> str:
+        """The class of an object in it, which may have drawn something before; "" without one."""
+        held = (one for one, _ in self._objects if not isinstance(one, FunctionType))
+        return next((type(one).__qualname__ for one in held if not hasattr(one, "__dict__") or vars(one)), "")
+
+    def ended(self) -> None:
+        """Keep the objects as the audit leaves them, so that the next one knows whether somebody else changed them."""
+        for one, kind in self._objects:
+            with suppress(Exception):  # as in `__init__`
+                _KNOWN[id(one), kind].last = _dumped(one, kind, whole=True)[0]
 
     def counts(
         self, program: Program, witness: Witness, stage: int, epsilon: float, later: Call | None = None
@@ -142,7 +159,7 @@ class Fresh:
         try:
             known = program.first, later
             parts = (*self._here, self._pickle, program.of(_unknown), known, witness, stage, copies, size)
-            job = cloudpickle.dumps(parts)  # an input, or a law, may be of the user's script
+            job = cloudpickle.dumps((self._own, *parts))  # an input, or a law, may be of the user's script
         except Exception as error:
             raise NotFreshError(f"its inputs cannot be pickled, {type(error).__name__}: {error}") from error
         calls = 2 * copies * (size if witness.calls_for_one else 1)
@@ -218,6 +235,8 @@ class _Template:
                 self._process.stdin.close()  # type: ignore[union-attr]
             self._process.stdout.close()  # type: ignore[union-attr]
             self._process.wait()
+            with suppress(ProcessLookupError, PermissionError):  # processes that programs have left behind
+                os.killpg(self._process.pid, signal.SIGKILL) if _FORKS else None
 
     @classmethod
     def end_all(cls) -> None:
@@ -236,64 +255,110 @@ class _Limited(io.BytesIO):
         return super().write(data)
 
 
-_AT_FIRST: WeakKeyDictionary[Any, dict[type, bytes]] = WeakKeyDictionary()
-"""Objects and functions within functions that were audited in this process, each as it was before that, by pickler."""
+@dataclass
+class _Known:
+    """An object, or a function that is pickled by value, which was audited in this process.
+
+    first: its pickle before that.   last: when the last audit ended; None where that is not known.
+    """
+
+    reference: weakref.ref[Any]
+    first: bytes
+    last: bytes | None = None
 
 
-def _pickled(sampler: Sampler) -> tuple[bytes, str]:
-    """The pickle, with objects that were audited before as they were then, and the class of an object in it."""
+_KNOWN: dict[tuple[int, type], _Known] = {}
+"""By the object's identity, and by pickler."""
+
+
+def _pickled(sampler: Sampler) -> tuple[bytes, list[tuple[Any, type]], set[str]]:
+    """The pickle, the objects in it that may remember, and the packages in which its functions and classes are."""
     try:
         found = _dumped(sampler, pickle.Pickler)
-        if b"__main__" not in found[0]:
+        if b"__main__" not in found[0] and all(map(_findable, found[2])):
             return found
+        unknown = [sys.modules[name] for name in found[2] if name != "__main__" and not _findable(name)]
     except (pickle.PicklingError, AttributeError, TypeError):  # a lambda, a function within another
-        pass
+        unknown = []
     import cloudpickle
 
-    return _dumped(sampler, cloudpickle.Pickler)
+    for module in unknown:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        return _dumped(sampler, cloudpickle.Pickler)
+    finally:
+        for module in unknown:
+            cloudpickle.unregister_pickle_by_value(module)
 
 
-def _dumped(sampler: Sampler, kind: type[pickle.Pickler]) -> tuple[bytes, str]:
-    held = [""]
+def _findable(module: str) -> bool:
+    """Whether a new process finds its package; not so where pytest loaded a file by its path."""
+    root = module.partition(".")[0]
+    return root == "__main__" or any(finder.find_spec(root, None) is not None for finder in sys.meta_path)
+
+
+def _dumped(
+    sampler: Sampler, kind: type[pickle.Pickler], *, whole: bool = False
+) -> tuple[bytes, list[tuple[Any, type]], set[str]]:
+    outermost: list[Any] = []
+    modules: set[str] = set()
 
     class Pickler(kind):  # type: ignore[valid-type, misc]
-        whole: Any = None  # the object that is pickled as it was at first
+        instead: dict[int, bytes] | None = None  # pickles, by identity; None while the objects are looked for
 
         def reducer_override(self, one: Any) -> Any:
             if isinstance(one, random.SystemRandom):  # which has no state, and raises an error where it is asked for
                 return type(one), ()
-            if self.whole is None and _has_memory(one):
-                with suppress(TypeError):  # such an object cannot be looked up
-                    known = _AT_FIRST.setdefault(one, {})
-                    known[kind] = known.get(kind) or dumped(one, one)
-                    held[0] = held[0] or ("" if isinstance(one, FunctionType) else type(one).__qualname__)
-                    return pickle.loads, (known[kind],)
+            if isinstance(one, _LOCKS):
+                return (threading.Lock if isinstance(one, _LOCKS[0]) else threading.RLock), ()
+            if self.instead is None:
+                modules.add(one.__module__ if isinstance(one, FunctionType | type) else type(one).__module__)
+                if _may_remember(one):
+                    outermost.append(one)
+                    return object, ()
+            elif id(one) in self.instead:
+                return pickle.loads, (self.instead[id(one)],)
             return super().reducer_override(one) if kind is not pickle.Pickler else NotImplemented
 
-    def dumped(one: Any, whole: Any) -> bytes:
+    def dumped(one: Any, instead: dict[int, bytes] | None) -> bytes:
         file = _Limited()
         pickler = Pickler(file)
-        pickler.whole = whole
+        pickler.instead = instead
         pickler.dump(one)
         return file.getvalue()
 
-    return dumped(sampler, None), held[0]
+    if whole:
+        return dumped(sampler, {}), [], modules
+    dumped(sampler, None)
+    instead = {}
+    for one in outermost:
+        now, known = dumped(one, {}), _KNOWN.get((id(one), kind))
+        if known is not None and known.last in (None, now):
+            instead[id(one)] = known.first
+        else:  # new, or changed by somebody since its last audit
+            with suppress(TypeError):  # an object without weak references
+                key = id(one), kind
+                _KNOWN[key] = _Known(weakref.ref(one, lambda _, key=key: _KNOWN.pop(key, None)), now)
+    return dumped(sampler, instead), [(one, kind) for one in outermost], modules
 
 
-def _has_memory(one: Any) -> bool:
-    """Whether it is an object with attributes, other than our own, or a function that is pickled by value."""
+_LOCKS = type(threading.Lock()), type(threading.RLock())
+
+
+def _may_remember(one: Any) -> bool:
+    """Whether it is an object of a class of the user's, or a function that is pickled by value."""
     if isinstance(one, FunctionType):
         return one.__module__ == "__main__" or "<locals>" in one.__qualname__
-    if isinstance(one, type | ModuleType | partial) or type(one).__module__.startswith("ldp_audit."):
-        return False
-    return bool(getattr(one, "__dict__", None))
+    root = type(one).__module__.partition(".")[0]
+    return not isinstance(one, type) and root not in {*sys.stdlib_module_names, *_HEAVY, "ldp_audit"} - {"__main__"}
 
 
 def _main() -> None:
     """In the new process: do job after job, each in a copy of it, until there are no more."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what the program prints is no answer
-    jobs = sys.stdin.buffer
+    jobs = os.fdopen(os.dup(0), "rb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # what a program reads is no job
     while size := jobs.read(8):
         own, job = pickle.loads(jobs.read(int.from_bytes(size, "big")))  # noqa: S301  (from our parent)
         for name in own:  # our own modules, which remember no program, and what they import: once, not in each copy
@@ -311,7 +376,7 @@ def _main() -> None:
 
 def _answered(job: bytes) -> tuple[tuple[bool, ...], list[str], list[list[int]]]:
     """Whether copies answer the calls that are known as the program did, what one opens, and the counts of all."""
-    begun, folder, path, environment, pickled, program, known, *rest = pickle.loads(job)  # noqa: S301  (ours)
+    own, begun, folder, path, environment, pickled, program, known, *rest = pickle.loads(job)  # noqa: S301  (ours)
     witness, stage, copies, size = rest
     sys.path[:] = path
     os.chdir(folder)
@@ -325,17 +390,15 @@ def _answered(job: bytes) -> tuple[tuple[bool, ...], list[str], list[list[int]]]
         seconds = time.perf_counter() - start
         changed[0] = -math.inf  # what is read at a call may have been kept before the audit
 
-        def called() -> list[str]:
+        def called() -> tuple[list[str], list[str]]:
             for place, x in enumerate(witness.inputs):
                 program.of(sampler).outputs(x, 1, (DEPENDENCE, stage, 3, place))
-            return opened
+            return opened, [name for name in sys.modules if _of_a_library(name) and name.split(".")[0] not in own]
 
-        opened = _in_a_copy(called)
+        opened, libraries = _in_a_copy(called)
         same = tuple(_in_a_copy(partial(program.of(sampler).repeats, call)) for call in known)
-        libraries = [name for name in sys.modules if _of_a_library(name) and name.split(".")[0] not in own]
         return same, opened, libraries, seconds
 
-    own = {word.decode() for word in re.findall(rb"\w+", pickled)} - _HEAVY  # with the names of the program's packages
     same, opened, libraries, seconds = _in_a_copy(first_copy)
     for name in libraries:
         with suppress(ImportError):
@@ -370,7 +433,7 @@ def _opened(found: list[str], changed: list[float], event: str, args: tuple[Any,
     if not (reads or event == "sqlite3.connect") or not isinstance(args[0], str | bytes | os.PathLike):
         return
     file = os.path.abspath(os.fsdecode(args[0]))  # noqa: PTH100  (a hook is called for each file of an import)
-    if file.endswith(_CODE) or file.startswith(_OF_THE_SYSTEM):
+    if file.endswith(_CODE) or file.startswith((*_OF_THE_SYSTEM, *_INSTALLED)):
         return
     with suppress(OSError):
         states = [os.stat(one) for one in (file, f"{file}-wal") if os.path.exists(one)]  # noqa: PTH110, PTH116
@@ -396,14 +459,18 @@ def _in_a_copy(work: Callable[[], Any]) -> Any:
     child = os.fork()
     if child == 0:
         try:
-            os.write(sink, pickle.dumps(work()))
+            try:
+                answer = pickle.dumps(work())
+            except BaseException as error:  # noqa: BLE001  (said by the parent)
+                answer = pickle.dumps(f"{type(error).__name__}: {error}"[:1000])
+            with os.fdopen(sink, "wb") as pipe:
+                pipe.write(len(answer).to_bytes(8, "big") + answer)
+        finally:
             os._exit(0)
-        except BaseException as error:  # noqa: BLE001  (said by the parent)
-            os.write(sink, pickle.dumps(f"{type(error).__name__}: {error}"[:1000]))
-            os._exit(1)
     os.close(sink)
-    with os.fdopen(source, "rb") as answer:
-        found = pickle.loads(answer.read() or pickle.dumps("a copy of it died"))  # noqa: S301  (from our child)
+    with os.fdopen(source, "rb") as pipe:  # whose end a process that the program started may keep open
+        answer = pipe.read(int.from_bytes(pipe.read(8), "big"))
+    found = pickle.loads(answer or pickle.dumps("a copy of it died"))  # noqa: S301  (from our child)
     os.waitpid(child, 0)
     if isinstance(found, str):
         raise _FailedError(found)

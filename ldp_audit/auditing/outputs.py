@@ -215,10 +215,16 @@ def _attributes(value: Any) -> dict[str, Any]:
     kinds = [kind for kind in type(value).__mro__ if kind.__module__.partition(".")[0] not in sys.stdlib_module_names]
     if not kinds or isinstance(value, Enum):
         return {}
-    slots = [name for kind in kinds for name in np.atleast_1d(vars(kind).get("__slots__", ())).tolist()]
+    slots = [
+        f"_{kind.__name__.lstrip('_')}{name}" if name.startswith("__") and not name.endswith("__") else name
+        for kind in kinds
+        for name in np.atleast_1d(vars(kind).get("__slots__", ())).tolist()
+    ]
     found = {name: getattr(value, name) for name in slots if name != "__weakref__" and hasattr(value, name)}
-    found |= getattr(value, "__dict__", {})
-    return found | {"args": value.args} if found and isinstance(value, BaseException) else found
+    found |= vars(value) if hasattr(value, "__dict__") else {}
+    of_python: Any = next(kind for kind in type(value).__mro__ if kind not in kinds)  # such as Decimal
+    plainly = of_python.__repr__ is not object.__repr__
+    return found | {"value": of_python.__repr__(value)} if found and plainly else found
 
 
 PLAIN = frozenset({int, float, bool, str, bytes, list, tuple, dict, set, type(None)})

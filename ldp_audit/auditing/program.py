@@ -286,6 +286,8 @@ class Program:
             self.structure = learned_structure(looks, comparable=_comparable(looks))
         except ValueError as error:
             raise ProgramError(f"{where}: {error}") from None
+        except Exception as error:  # what a program returned may raise anything when it is read
+            raise ProgramError(f"{where}: its outputs cannot be read: {type(error).__name__}: {error}") from error
 
     def notes(self) -> tuple[str, ...]:
         """What a result must say about how outputs were drawn and read."""
@@ -451,8 +453,13 @@ def _type(value: Any) -> str:
 
 def _fingerprint(raw: Any, rng: np.random.Generator) -> tuple[Any, Any]:
     """What a call returned and where it left the generator, to be compared with another call's."""
-    held = (raw.dtype.str, raw.shape, raw.tobytes()) if isinstance(raw, np.ndarray) else repr(raw)
-    return held, rng.bit_generator.state
+    state = rng.bit_generator.state
+    if isinstance(raw, np.ndarray):
+        return (raw.dtype.str, raw.shape, raw.tobytes()), state
+    try:
+        return repr(raw), state
+    except Exception:  # noqa: BLE001  (a user's object may raise anything)
+        return None, state
 
 
 def _number_kind(output: Any) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import json
 import math
 import os
 import random
 import secrets
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -15,7 +17,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -324,8 +326,8 @@ def test_a_module_that_audits_itself_when_it_is_imported_ends(tmp_path: Path) ->
 
 
 def test_what_cannot_be_asked_afresh_is_accused_only_if_said_to_be_stateless() -> None:
-    """A lock cannot be pickled, and a sound client that remembers may have one; each output alone has epsilon 1."""
-    lock, kept = threading.Lock(), {}
+    """A socket cannot be pickled, and a sound client that remembers may have one; each output alone has epsilon 1."""
+    lock, kept = socket.socket(), {}
 
     def noisy(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
         with lock:
@@ -437,3 +439,63 @@ def test_inputs_that_no_module_names_are_sent_too() -> None:
         return own_entropy(x.value, n, rng)
 
     assert audit(noisy, (Record(0.0), Record(1.0)), 1.0, samples=20_000).violated
+
+
+@dataclass
+class Kept:
+    """Permanent answers, in a dictionary and under a lock; no two objects can be told apart by their hash."""
+
+    answers: dict[int, int] = field(default_factory=dict)
+    lock: Any = field(default_factory=threading.Lock)
+
+    def report(self, x: int) -> int:
+        with self.lock:
+            answer = self.answers.setdefault(x, x if secrets.token_bytes(1)[0] < 154 else 1 - x)
+        return answer if SECURE.random() < 0.95 else 1 - answer
+
+
+def test_an_object_is_as_before_its_first_audit_unless_somebody_has_changed_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch "violated" of a client that was audited before, and "inconclusive" of one that was set otherwise.
+
+    The client's own answers are true, as copies' are once in 0.6**-32 = 1e7.
+    """
+    monkeypatch.setattr(secrets, "token_bytes", bytes)
+    client = Kept()
+    for _ in range(3):
+        result = audit(as_sampler(client.report), (0, 1), 0.5, samples=2_000)
+        assert result.inconclusive
+        assert "remembers" in result.notes[0]
+    noisy = Response(0.7)
+    assert not audit(noisy, (0, 1), 1.0, samples=5_000).violated
+    noisy.truth = 0.95
+    assert audit(noisy, (0, 1), 1.0, samples=5_000).violated
+    other = Response(0.7)
+    other.truth = 0.95
+    assert audit(other, (0, 1), 1.0, samples=5_000).violated
+
+
+class Response:
+    def __init__(self, truth: float) -> None:
+        self.truth = truth
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Response)
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __call__(self, x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        return np.where(rng.random(n) < self.truth, x, 1 - x)
+
+
+def test_what_a_call_reads_of_the_system_is_no_memory() -> None:
+    """Files of libraries; and its input, which was the pipe of jobs: nothing answered for a minute and a half."""
+
+    def noisy(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        assert importlib.metadata.version("numpy")
+        assert subprocess.run(["cat"], capture_output=True, check=True).stdout == b""
+        return own_entropy(x, n, rng)
+
+    result = audit(noisy, (0.0, 1.0), 1.0, samples=20_000)
+    assert result.violated
+    assert result.seconds < 30

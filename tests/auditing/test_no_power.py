@@ -8,6 +8,7 @@ import math
 import pickle
 import uuid
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -208,9 +209,33 @@ class One(Zero):
     """The same fields."""
 
 
+class Private:
+    """As Slotted, under a name of its own."""
+
+    __slots__ = ("__value",)
+
+    def __init__(self, _: int, value: int) -> None:
+        self.__value = value
+
+    def __repr__(self) -> str:
+        return "Private"
+
+
+class Money(Decimal):
+    currency = ""
+
+
+def money(_: int, value: int) -> Money:
+    found = Money(value)
+    found.currency = "EUR"
+    return found
+
+
 @together(
     "shows",
     [
+        Private,
+        money,
         Redacted,
         Slotted,
         lambda noise, x: [noise, Redacted(noise, x)],
