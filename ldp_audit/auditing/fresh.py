@@ -383,7 +383,7 @@ def _answered(job: bytes) -> tuple[tuple[bool, ...], list[str], list[list[int]]]
     os.environ.clear()
     os.environ.update(environment, **{_ASKED: "1"})
 
-    def first_copy() -> tuple[tuple[bool, ...], list[str], list[str], float]:
+    def first_copy() -> tuple[list[str], list[str], float]:
         changed, opened, start = [begun], list[str](), time.perf_counter()
         sys.addaudithook(partial(_opened, opened, changed))
         sampler = _loaded(pickled)
@@ -395,16 +395,15 @@ def _answered(job: bytes) -> tuple[tuple[bool, ...], list[str], list[list[int]]]
                 program.of(sampler).outputs(x, 1, (DEPENDENCE, stage, 3, place))
             return opened, [name for name in sys.modules if _of_a_library(name) and name.split(".")[0] not in own]
 
-        opened, libraries = _in_a_copy(called)
-        same = tuple(_in_a_copy(partial(program.of(sampler).repeats, call)) for call in known)
-        return same, opened, libraries, seconds
+        return *_in_a_copy(called), seconds
 
-    same, opened, libraries, seconds = _in_a_copy(first_copy)
+    opened, libraries, seconds = _in_a_copy(first_copy)
     for name in libraries:
         with suppress(ImportError):
             importlib.import_module(name)
     if seconds * copies > _SECONDS / 2:
         _loaded(pickled)
+    same = tuple(_in_a_copy(lambda call=call: program.of(_loaded(pickled)).repeats(call)) for call in known)
     asked = [partial(_counted, pickled, program, witness, (stage, copy), size) for copy in range(copies)]
     found = [_in_a_copy(one) for one in asked]
     if _alike(found, size):

@@ -329,15 +329,16 @@ class Program:
         return where, _fingerprint(self._called(x, n, rng, where), rng)
 
     def repeats(self, call: Call | None) -> bool:
-        """Whether the call, made now, gives the same outputs and leaves the generator in the same state.
+        """Whether the call, made now, gives the same outputs.
 
-        Not so where the generator is not used: the randomness is elsewhere, and a repetition shows nothing.
+        Not so where the generator is not used: the randomness is elsewhere, and a repetition shows nothing. In which
+        state the generator is left depends on the libraries that are loaded (`seeded_globals`).
         """
         if call is None:
             return False
-        where, (outputs, state) = call
-        _, again = self.recorded(where.x, where.n, where.key)
-        return again == (outputs, state) and state != self._generator(where.key).bit_generator.state
+        where, (outputs, _) = call
+        _, (again, state) = self.recorded(where.x, where.n, where.key)
+        return again == outputs and state != self._generator(where.key).bit_generator.state
 
     def _called(self, x: Any, n: int, rng: np.random.Generator, where: _Where) -> Any:
         if not self._asked:
