@@ -20,6 +20,7 @@ from ldp_audit.auditing.assertions import NoPowerError, assert_private
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.confirm import confirm, witness_in
 from ldp_audit.auditing.outputs import read, unrepeated
+from ldp_audit.auditing.program import ProgramError
 from ldp_audit.auditing.test import drift
 from ldp_audit.cli import main
 from tests.auditing.samplers import randomized_response
@@ -262,3 +263,14 @@ def test_an_event_that_shows_nothing_is_no_pass() -> None:
     assert result.verdict == "consistent"
     assert result.detectable_epsilon < 5
     assert audit(lambda x, n, rng: np.zeros(n), (0, 1), 1.0, samples=1_000).verdict == "consistent"
+
+
+def test_an_output_that_holds_itself_is_refused_in_a_line() -> None:
+    def sampler(x: int, n: int, rng: np.random.Generator) -> list[Any]:
+        found = [Redacted(0, x) for _ in range(n)]
+        for one in found:
+            one.value = one
+        return found
+
+    with pytest.raises(ProgramError, match="its outputs cannot be read: RecursionError"):
+        audit(sampler, (0, 1), 1.0, samples=1_000)
