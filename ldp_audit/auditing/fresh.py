@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import atexit
 import gc
-import importlib
+import importlib.util
 import io
 import math
 import os
@@ -50,6 +50,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ldp_audit.auditing.outputs import attributes
 from ldp_audit.auditing.program import DEPENDENCE, Call, DeclaredSampler, NamedSampler, Program, Sampler
 from ldp_audit.auditing.result import Witness
 from ldp_audit.numerics import instance
@@ -127,7 +128,7 @@ class Fresh:
     def held(self) -> str:
         """The class of an object in it, which may have drawn something before; "" without one."""
         held = (one for one, _ in self._objects if not isinstance(one, FunctionType))
-        return next((type(one).__qualname__ for one in held if not hasattr(one, "__dict__") or vars(one)), "")
+        return next((type(one).__qualname__ for one in held if attributes(one)), "")
 
     def ended(self) -> None:
         """Keep the objects as the audit leaves them, so that the next one knows whether somebody else changed them."""
@@ -329,7 +330,9 @@ def _dumped(
 
     if whole:
         return dumped(sampler, {}), [], modules
-    dumped(sampler, None)
+    looked = dumped(sampler, None)
+    if not outermost:
+        return looked, [], modules
     instead = {}
     for one in outermost:
         now, known = dumped(one, {}), _KNOWN.get((id(one), kind))
@@ -350,7 +353,7 @@ def _may_remember(one: Any) -> bool:
     if isinstance(one, FunctionType):
         return one.__module__ == "__main__" or "<locals>" in one.__qualname__
     root = type(one).__module__.partition(".")[0]
-    return not isinstance(one, type) and root not in {*sys.stdlib_module_names, *_HEAVY, "ldp_audit"} - {"__main__"}
+    return not (isinstance(one, type) or root in sys.stdlib_module_names or root in _HEAVY or root == "ldp_audit")
 
 
 def _main() -> None:
@@ -420,8 +423,13 @@ def _loaded(pickled: bytes) -> Sampler:
 
 def _of_a_library(module: str) -> bool:
     """Whether it is of Python's, of an installed package, or of ours, which draw no answers when they are imported."""
-    spec = getattr(sys.modules[module], "__spec__", None)
-    return module.startswith("ldp_audit.") or str(spec and spec.origin).startswith(_INSTALLED)
+    if module.startswith("ldp_audit."):
+        return True
+    try:
+        spec = importlib.util.find_spec(module)
+    except ValueError:  # it has none, as `__main__` may
+        return False
+    return spec is not None and str(spec.origin).startswith(_INSTALLED)
 
 
 def _opened(found: list[str], changed: list[float], event: str, args: tuple[Any, ...]) -> None:
@@ -482,7 +490,7 @@ def _counted(pickled: bytes, program: Program, witness: Witness, key: tuple[int,
     np.random.seed(random.getrandbits(32))  # the program may use it
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(random.getrandbits(63))
-    asked = program.of(pickle.loads(pickled))  # noqa: S301  (see `_answered`)
+    asked = program.of(_loaded(pickled))
 
     def asked_once(x: Any, size: int, *last: int) -> int:
         return witness.event.count(asked.outputs(x, size, (DEPENDENCE, stage, *last)))

@@ -199,9 +199,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     opaque = isinstance(value, Iterable) and not isinstance(value, range | Enum) and type(value) not in PLAIN
-    attributes = {} if opaque or callable(value) else _attributes(value)
-    if attributes:
-        return {"class": type(value).__qualname__, **attributes}
+    found = {} if opaque or callable(value) else attributes(value)
+    if found:
+        return {"class": type(value).__qualname__, **found}
     if opaque or callable(value) or type(value).__repr__ is object.__repr__:
         raise ValueError(
             f"it returned {cut(value)}, which cannot be compared; accepted: numbers, labels, vectors, and rows and "
@@ -210,19 +210,17 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _attributes(value: Any) -> dict[str, Any]:
+def attributes(value: Any) -> dict[str, Any]:
     """Those of an object; none of what Python brings along, such as a date, whose text tells all of it."""
-    kinds = [kind for kind in type(value).__mro__ if kind.__module__.partition(".")[0] not in sys.stdlib_module_names]
-    if not kinds or isinstance(value, Enum):
+    of_python: Any = next(
+        kind for kind in type(value).__mro__ if kind.__module__.partition(".")[0] in sys.stdlib_module_names
+    )  # such as Decimal, of which it is a kind
+    if of_python is type(value) or isinstance(value, Enum):
         return {}
-    slots = [
-        f"_{kind.__name__.lstrip('_')}{name}" if name.startswith("__") and not name.endswith("__") else name
-        for kind in kinds
-        for name in np.atleast_1d(vars(kind).get("__slots__", ())).tolist()
-    ]
-    found = {name: getattr(value, name) for name in slots if name != "__weakref__" and hasattr(value, name)}
-    found |= vars(value) if hasattr(value, "__dict__") else {}
-    of_python: Any = next(kind for kind in type(value).__mro__ if kind not in kinds)  # such as Decimal
+    state: Any = object.__getstate__(value)
+    found: dict[str, Any] = {}
+    for part in state if isinstance(state, tuple) else (state,):  # a pair with slots
+        found |= part or {}
     plainly = of_python.__repr__ is not object.__repr__
     return found | {"value": of_python.__repr__(value)} if found and plainly else found
 

@@ -447,9 +447,7 @@ def dependence_of_outputs(
         later = program.recorded(witness.inputs[0], min(_REPEATED, program.rows), (DEPENDENCE, stage, 2, 0))
         found = fresh.counts(program, witness, stage, epsilon, later)
     except NotFreshError as error:
-        if fresh.stateless:
-            return None, f"{unseen}: {error}", drawn
-        return f"{unseen}: {error}; {_STATED}", None, drawn
+        return *_unless_stated(fresh, f"{unseen}: {error}"), drawn
     drawn += found.hits.size * found.size
     said = _dispersed(found.hits, found.size, witness, _REMEMBERS, "fresh copies of it")
     if said is not None:
@@ -466,7 +464,12 @@ def dependence_of_outputs(
         f"{unseen}: a new process answers otherwise, as where answers are drawn when a program is imported, or where a "
         "setting was changed after that"
     )
-    return (None, why, drawn) if fresh.stateless else (f"{why}; {_STATED}", None, drawn)
+    return *_unless_stated(fresh, why), drawn
+
+
+def _unless_stated(fresh: Fresh, why: str) -> tuple[str | None, str | None]:
+    """What is said of a program that could not be looked at, which speaks for it unless somebody has spoken."""
+    return (None, why) if fresh.stateless else (f"{why}; {_STATED}", None)
 
 
 def _counts(program: Program, witness: Witness, stage: int, count: int, size: int) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -69,8 +70,8 @@ def as_sampler(
     anew = isinstance(target, type) or _is_factory(target)
     if not anew or (isinstance(sampler, DeclaredSampler) and not isinstance(sampler, AdaptedSampler)):
         return sampler
-    repeatable = sampler.repeatable if isinstance(sampler, AdaptedSampler) else True
-    return AdaptedSampler(sampler, repeatable, partial(as_sampler, target, *arguments, **named))
+    adapted = sampler if isinstance(sampler, AdaptedSampler) else AdaptedSampler(sampler)
+    return replace(adapted, made=partial(as_sampler, target, *arguments, **named))
 
 
 def made(target: Any) -> Any:
