@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ldp_audit.claims import recheck
+from ldp_audit.claims import recheck, recheck_written
 from ldp_audit.claims.manifest import GROUPS, complaints
 from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
 
@@ -131,6 +131,6 @@ def by_solver_alone(evidence: dict[str, Any]) -> bool:
 
 
 def _part(part: dict[str, Any]) -> Verdict:
-    verdict = recheck.part(part)
+    verdict = recheck_written.verified(part)
     recheck.require(verdict == part["verdict"], f"{part['label']!r}: the evidence shows {verdict}")
     return Verdict(verdict)

@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from ldp_audit.claims import recheck
+from sympy import Expr, Rational, log
+
+from ldp_audit.claims import recheck_written
 from ldp_audit.claims.claim import Claim
 from ldp_audit.claims.engines import (
     certificate,
@@ -27,8 +29,9 @@ from ldp_audit.claims.engines import (
     steps,
 )
 from ldp_audit.claims.engines.evaluate import NotRationalError, Point, is_defined, value
-from ldp_audit.claims.language.statement import Statement, is_linked
+from ldp_audit.claims.language.statement import Statement, condition_statement, is_linked, written
 from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
+from ldp_audit.mechanisms.variable import Variable
 from ldp_audit.numerics import between, instance
 
 _FIRST_POINTS, _SOME_POINTS, _MANY_POINTS = 12, 150, 3000
@@ -40,18 +43,27 @@ class BadClaimError(ValueError):
 
 @dataclass(frozen=True)
 class Settled:
-    """A statement with its verdict, the engine that reached it, its time in seconds, and the evidence."""
+    """A statement with its verdict, the engine that reached it, its time in seconds, and the evidence.
+
+    defined: proofs that the statement is defined on its whole domain, as far as the ranges of its parts do not show it.
+    compared: where it was rewritten, how what was written compares with what was settled (`recheck_written.comparison`).
+    """
 
     statement: Statement
     verdict: Verdict
     engine: str
     seconds: float
     evidence: dict[str, Any]
+    defined: tuple[dict[str, Any], ...] = ()
+    compared: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, for report.json."""
         outcome = {"verdict": str(self.verdict), "engine": self.engine, "seconds": round(self.seconds, 4)}
-        return {**self.statement.to_dict(), **outcome, "evidence": self.evidence}
+        record = {**self.statement.to_dict(), **outcome, "evidence": self.evidence}
+        if self.defined:
+            record["defined"] = [*self.defined]
+        return record if self.compared is None else {**record, "compared": self.compared}
 
 
 @dataclass(frozen=True)
@@ -143,8 +155,19 @@ def says_nothing(statement: Statement) -> bool:
 
 
 def settle(statement: Statement) -> Settled:
-    """The verdict on one statement. Raises BadClaimError if its domain is empty or it is undefined at a point of it."""
+    """The verdict on one statement. Raises BadClaimError if its domain is empty, or names a point of it at which what was
+    written is undefined."""
     instance(statement, Statement, "statement", "a Statement")
+    start = time.perf_counter()
+    settled, defined = _by_engines(statement), _defined(statement)
+    if isinstance(defined, str) and settled.verdict is not Verdict.UNDECIDED:
+        settled = _undecided(settled, f"it is not settled whether {defined} wherever it was written")
+    elif not isinstance(defined, str) and settled.verdict is not Verdict.UNDECIDED:
+        settled = replace(settled, defined=defined)
+    return replace(_confirmed(settled), seconds=time.perf_counter() - start)
+
+
+def _by_engines(statement: Statement) -> Settled:
     start = time.perf_counter()
     ask = {"for all": _for_all, "there is": _there_is, "one constant for all": _one_constant}[statement.quantifier]
     try:
@@ -155,8 +178,30 @@ def settle(statement: Statement) -> Settled:
         raise BadClaimError(f"{statement.label or 'a part'}: {error}") from error
     except KeyError as error:
         raise BadClaimError(f"{statement.label or 'a part'}: a sum over {error} must be written out") from error
-    settled = Settled(statement, verdict, engine, time.perf_counter() - start, evidence)
-    return _confirmed(settled)
+    return Settled(statement, verdict, engine, time.perf_counter() - start, evidence)
+
+
+def _defined(statement: Statement) -> tuple[dict[str, Any], ...] | str:
+    """Proofs of all that must hold so that what was written is defined on its domain; the first that is not settled.
+
+    Raises BadClaimError with a point of the domain at which one fails.
+    """
+    found = []
+    for condition in recheck_written.conditions(statement.to_dict()):
+        shown = _by_engines(condition_statement(condition, statement.written_variables()))
+        if shown.verdict is Verdict.REFUTED:
+            point = ", ".join(f"{name} = {number}" for name, number in shown.evidence.get("point", {}).items())
+            where = f"at {point}, inside its domain" if point else "everywhere"
+            raise BadClaimError(f"{statement.label or 'a part'} is undefined {where}: it needs {condition}")
+        record = {**shown.to_dict(), "written": condition.written()}
+        try:
+            record["compared"] = recheck_written.comparison(record, shown.verdict)
+            if recheck_written.agreeing(record) != Verdict.PROVED:
+                return str(condition)
+        except recheck_written.RefusedError as objection:
+            return f"{condition} ({objection})"
+        found.append(record)
+    return tuple(found)
 
 
 def _confirmed(settled: Settled) -> Settled:
@@ -165,14 +210,21 @@ def _confirmed(settled: Settled) -> Settled:
     `ldp-audit recheck` therefore accepts every verdict that is returned.
     """
     try:
-        seen = recheck.part(settled.to_dict())
+        settled = replace(settled, compared=recheck_written.comparison(settled.to_dict(), settled.verdict))
+        seen = recheck_written.verified(settled.to_dict())
         if seen == settled.verdict:
             return settled
         objection = f"it sees {seen}"
     except Exception as error:  # noqa: BLE001  (any error of the checker is an objection)
         objection = str(error) or type(error).__name__
-    reason = f"the {settled.engine} engine says {settled.verdict}, but the independent checker objects: {objection}"
-    return replace(settled, verdict=Verdict.UNDECIDED, engine="none", evidence={"kind": "undecided", "reason": reason})
+    return _undecided(
+        settled, f"the {settled.engine} engine says {settled.verdict}, but the independent checker objects: {objection}"
+    )
+
+
+def _undecided(settled: Settled, reason: str) -> Settled:
+    evidence = {"kind": "undecided", "reason": reason}
+    return replace(settled, verdict=Verdict.UNDECIDED, engine="none", evidence=evidence, defined=(), compared=None)
 
 
 Outcome = tuple[Verdict, str, dict[str, Any]]
@@ -292,7 +344,29 @@ def _at(kind: str, statement: Statement, point: Point) -> dict[str, Any]:
     """The point and both sides' values there, as evidence."""
     left, right = (evaluate.written(value(side, point)) for side in (statement.left, statement.right))
     where = {variable.name: str(point[variable]) for variable in _free(statement)}
-    return {"kind": kind, "point": where, "left": left, "right": right}
+    found = {"kind": kind, "point": where, "left": left, "right": right}
+    return {**found, "written": _written_point(statement, point)} if statement.wrote is not None else found
+
+
+def _written_point(statement: Statement, point: Point) -> dict[str, str]:
+    """Values of the variables that were written and that the point does not have, in numbers and their logarithms."""
+    variables = statement.written_variables()
+    known: dict[Any, Expr] = {v: Rational(number.numerator, number.denominator) for v, number in point.items()}
+    for v, root in statement.roots.items():
+        known.setdefault(v, root.subs(known))
+    found = {}
+    for v in [v for v in variables if v not in known and not is_linked(v, variables)]:
+        powers = [one for one in known if isinstance(one, Variable) and one.exp_of is not None and one.exp_of.has(v)]
+        for one in powers:
+            exponent = one.exp_of.subs({other: value for other, value in known.items() if other != one})
+            slope = exponent.coeff(v, 1)
+            if slope.is_Rational and slope != 0 and exponent.free_symbols == {v}:
+                known[v] = (log(known[one]) - exponent.coeff(v, 0)) / slope
+                break
+    for v in variables:
+        if v in known and v not in point and not known[v].free_symbols and not is_linked(v, variables):
+            found[v.name] = written(known[v])
+    return found
 
 
 def _free(statement: Statement) -> list[Any]:

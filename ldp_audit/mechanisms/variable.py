@@ -8,7 +8,23 @@ from collections.abc import Callable, Iterable, Mapping
 from types import NoneType
 from typing import Any, Literal
 
-from sympy import Basic, Expr, Float, Number, Rational, S, Symbol, SympifyError, exp, nan, oo, sympify, zoo
+from sympy import (
+    Basic,
+    Expr,
+    Float,
+    Number,
+    Rational,
+    S,
+    Symbol,
+    SympifyError,
+    ceiling,
+    exp,
+    floor,
+    nan,
+    oo,
+    sympify,
+    zoo,
+)
 
 Ends = Literal["", "left", "right", "both"]
 OPEN_ENDS: dict[tuple[bool, bool], Ends] = {
@@ -29,7 +45,8 @@ class Variable(Symbol):
     name: a Python identifier; the variable's name in reports and in report.json.
     lower, upper: numbers or expressions in other variables (`c - r`); `-oo` and `oo` for an unbounded interval.
     open: the excluded bounds: "", "left", "right" or "both". Infinite ones always are.
-    integer: only whole numbers are meant. Proofs over the reals still hold; counterexamples are whole.
+    integer: only whole numbers are meant. Proofs over the reals still hold; counterexamples are whole. A bound that is a
+        number, and no whole one, becomes the next whole number inside: from 3/2 is from 2.
     exp_of: the variable is e**exp_of, and lies in the interval too.   log_of: it is the logarithm of that.
     latex: how it is typeset; the name if not given.
 
@@ -77,6 +94,8 @@ class Variable(Symbol):
         variable.lower_open = open in ("left", "both") or variable.lower is -oo
         variable.upper_open = open in ("right", "both") or variable.upper is oo
         variable.integer_valued = integer
+        if integer:
+            _make_whole(variable)
         variable.exp_of = None if exp_of is None else exact(exp_of)
         variable.log_of = None if log_of is None else exact(log_of)
         variable.latex = latex or name
@@ -231,6 +250,14 @@ def _bound(name: str, side: str, value: Any) -> Expr:
     if not isinstance(end, Expr) or end.is_extended_real is False or (end.is_infinite and end != outwards):
         raise ValueError(f"{side} end of {name!r} must be a real number or expression, got {value!r}")
     return end
+
+
+def _make_whole(variable: Variable) -> None:
+    """Move bounds that are numbers, but not whole, to the next whole number inside, which belongs to the domain."""
+    if variable.lower.is_number and variable.lower.is_finite and not variable.lower.is_Integer:
+        variable.lower, variable.lower_open = ceiling(variable.lower), False
+    if variable.upper.is_number and variable.upper.is_finite and not variable.upper.is_Integer:
+        variable.upper, variable.upper_open = floor(variable.upper), False
 
 
 def _by_name(symbol: Any) -> str:

@@ -70,7 +70,9 @@ def counted(report: dict[str, Any]) -> str:
 def formal(part: dict[str, Any]) -> str:
     """The formal statement: quantifier, domain, relation."""
     relation = f"{part['left']} {part['relation']} {part['right']}"
-    relation = f"{part['written']}, that is {relation}" if "written" in part else relation
+    if "written" in part:
+        source = part["written"]
+        relation = f"{source['left']} {part['relation']} {source['right']}, that is {relation}"
     domains = [domain(variable) for variable in part["variables"] if variable["name"] != part.get("constant")]
     if not part["variables"]:
         return relation

@@ -47,9 +47,11 @@ from ldp_audit.mechanisms.variable import (
 )
 
 
-def unified(sides: Sequence[Expr], bounding: Sequence[Variable] = ()) -> tuple[list[Expr], tuple[Variable, ...]]:
-    """Both sides with one exponential for each exponent, and their variables' domains likewise; and the variables that
-    are in neither side, but bound those that are.
+def unified(
+    sides: Sequence[Expr], bounding: Sequence[Variable] = ()
+) -> tuple[list[Expr], tuple[Variable, ...], dict[Variable, Expr]]:
+    """Both sides with one exponential for each exponent, and their variables' domains likewise; the variables that are
+    in neither side, but bound those that are; and variables in terms of new ones, which are square roots of them.
 
     bounding: such variables of the given sides. The rewriting adds those that it removes: eps in [0, 1] with
     eps = ln t bounds t in exp(eps) <= 3, which becomes t <= 3.
@@ -61,10 +63,11 @@ def unified(sides: Sequence[Expr], bounding: Sequence[Variable] = ()) -> tuple[l
     given = variables_of([*sides, *bounding])
     dependent = [v for v in given if _depends_on_others(v) and not _is_bounded_by_its_exponent(v, given)]
     closed = without_binomials([by_exponentials(one) for one in sides])
-    found, domains = _rewritten(closed, dependent)
+    expressions, roots = _without_roots([*closed, *dependent])
+    found, domains = _rewritten(expressions, len(closed))
     present, known = {*variables_of(found)}, {v.name for v in bounding}
     removed = [v for v in variables_of(domains) if v not in present and _depends_on_others(v)]
-    return found, tuple(v for v in removed if v.name in known or not _is_implied(v))
+    return found, tuple(v for v in removed if v.name in known or not _is_implied(v)), roots
 
 
 def _depends_on_others(variable: Variable) -> bool:
@@ -92,10 +95,9 @@ def _is_implied(variable: Variable) -> bool:
     return upper == oo or certain(argument < log(upper) if variable.upper_open else argument <= log(upper))
 
 
-def _rewritten(sides: list[Expr], domains: Sequence[Variable]) -> tuple[list[Expr], list[Expr]]:
-    """Both sides, and the variables whose domains depend on others, with one exponential for each exponent."""
-    expressions = _without_roots([*sides, *domains])
-    count = len(sides)
+def _rewritten(expressions: list[Expr], count: int) -> tuple[list[Expr], list[Expr]]:
+    """Both sides, and after so many expressions the variables whose domains depend on others, with one exponential for
+    each exponent."""
     variables = variables_of(expressions)
     ends = [end for v in variables for end in (v.lower, v.upper) if not end.is_infinite]
     linked = [v for v in variables if v.exp_of is not None]
@@ -169,8 +171,9 @@ def _exponent_of(side: Expr, letters: _Letters) -> Expr | None:
     return total
 
 
-def _without_roots(expressions: list[Expr]) -> list[Expr]:
-    """Letters for square roots: of a product of powers of variables, and of a v + b for one variable v.
+def _without_roots(expressions: list[Expr]) -> tuple[list[Expr], dict[Any, Expr]]:
+    """Letters for square roots: of a product of powers of variables, and of a v + b for one variable v; and each such
+    variable in terms of its letter.
 
     Each variable is expressed by its letter r: r**2, or (r**2 - b)/a. Everything is unchanged if one is integer-valued
     or an exponential, if other domains depend on it, if it occurs under two different roots, or if a new bound is not
@@ -185,11 +188,11 @@ def _without_roots(expressions: list[Expr]) -> list[Expr]:
         found = [_root(part, expressions) for part, _ in parts]
         letters = [one for one in found if one is not None]
         if len(letters) < len(parts) or any(swap.get(v, value) != value for v, value, _ in letters):
-            return expressions
+            return expressions, {}
         swap |= {v: value for v, value, _ in letters}
         roots[base] = Mul(*(letter**n for (_, _, letter), (_, n) in zip(letters, parts, strict=True)))
     powers = {node: roots[node.base] ** (2 * node.exp) for node in nodes if node.base in roots}
-    return [side.xreplace(powers).xreplace(swap) for side in expressions]
+    return [side.xreplace(powers).xreplace(swap) for side in expressions], swap
 
 
 def _root(base: Expr, expressions: Sequence[Expr]) -> tuple[Variable, Expr, Variable] | None:

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
-from sympy import Abs, Add, Expr, Function, I, Integer, Pow, Rational, cancel, nan, oo, sympify, zoo
+from sympy import Abs, Add, Expr, Function, I, Integer, Pow, Rational, cancel, nan, oo, pi, sympify, zoo
 from sympy.printing.str import StrPrinter
 
+from ldp_audit.claims.language.alone import Alone
 from ldp_audit.claims.language.exponentials import unified
-from ldp_audit.mechanisms.variable import Variable, exact, in_order, substitute_domain, substituted, variables_of
+from ldp_audit.claims.language.rounding import Ceil, Fl
+from ldp_audit.claims.recheck_written import Condition
+from ldp_audit.mechanisms.channel import Ind
+from ldp_audit.mechanisms.variable import (
+    OPEN_ENDS,
+    Variable,
+    exact,
+    in_order,
+    substitute_domain,
+    substituted,
+    variables_of,
+)
 from ldp_audit.numerics import instance
 
 Relation = Literal["==", "!=", "<=", "<"]
@@ -47,8 +59,10 @@ class Statement:
     constant: Variable | None = None
     bounding: tuple[Variable, ...] = field(default=(), kw_only=True)
     divisors: tuple[Expr, ...] = field(default=(), kw_only=True)
-    wrote: tuple[Expr, Expr] | None = field(default=None, init=False, compare=False)
-    """Both sides as given, if exponentials or logarithms were rewritten; else None."""
+    wrote: tuple[Expr, Expr] | None = field(default=None, kw_only=True, compare=False)
+    """Both sides as they were given first, if they were rewritten; else None."""
+    roots: Mapping[Variable, Expr] = field(default_factory=dict, kw_only=True, compare=False)
+    """Variables that were given, and are not in the sides, in terms of those that stand for square roots of them."""
 
     def __post_init__(self) -> None:
         for side in ("left", "right"):
@@ -61,14 +75,15 @@ class Statement:
                 raise ValueError(f"{side} side must be a finite real expression, got {getattr(self, side)!r}")
             object.__setattr__(self, side, value)
         given = (self.left, self.right)
-        found, bounding = unified(given, self.bounding)
+        found, bounding, roots = unified(given, self.bounding)
         object.__setattr__(self, "bounding", bounding)
         for side, value in zip(("left", "right"), found, strict=True):
             if value.has(oo, -oo):  # only a sum may be infinite, and sums have closed forms by now
                 raise ValueError(f"{side} side must be a finite real expression, got {getattr(self, side)!r}")
             object.__setattr__(self, side, value)
         if tuple(found) != given:
-            object.__setattr__(self, "wrote", given)
+            object.__setattr__(self, "wrote", self.wrote or given)
+            object.__setattr__(self, "roots", {**{v: substituted(e, roots) for v, e in self.roots.items()}, **roots})
         self.variables()
 
     def variables(self) -> list[Variable]:
@@ -88,9 +103,11 @@ class Statement:
         if self.quantifier == "one constant for all":
             raise ValueError("an O-statement is denied by its escape, not by a relation")
         flipped = NEGATION[self.relation]
-        sides = (self.left, self.right) if self.relation in ("==", "!=") else (self.right, self.left)
+        sides, wrote = (self.left, self.right), self.wrote
+        if self.relation in ("<=", "<"):
+            sides, wrote = sides[::-1], wrote and wrote[::-1]
         quantifier: Quantifier = "there is" if self.quantifier == "for all" else "for all"
-        return replace(self, left=sides[0], relation=flipped, right=sides[1], quantifier=quantifier)
+        return replace(self, left=sides[0], relation=flipped, right=sides[1], quantifier=quantifier, wrote=wrote)
 
     def at(self, values: Mapping[Variable, Any]) -> Statement:
         """The statement with some variables replaced, in its sides and in the domains of the others."""
@@ -108,11 +125,23 @@ class Statement:
         before = (substituted(one, swap) for one in (*self.divisors, *_divisors(self.left, self.right)))
         still = _divisors(left, right)
         lost = tuple(dict.fromkeys(one for one in before if one not in still and one.free_symbols))
-        return replace(self, left=left, right=right, bounding=bounding, divisors=lost)
+        wrote = None if self.wrote is None else self._written_at(swap)
+        return replace(self, left=left, right=right, bounding=bounding, divisors=lost, wrote=wrote)
+
+    def _written_at(self, swap: Mapping[Any, Any]) -> tuple[Expr, Expr] | None:
+        """Both sides as given, with the same replacements; None where a number replaces an exponential of what they have."""
+        left, right = self.wrote or (self.left, self.right)
+        own = variables_of([left, right])
+        for v in self.variables():
+            lost = isinstance(v, Variable) and v in swap and v not in own and not isinstance(swap[v], Variable)
+            if lost and v.argument is not None and v.argument.free_symbols & {*own}:
+                return None
+        moved = {**swap, **{v: substitute_domain(v, swap) for v in own if v not in swap}}
+        return substituted(left, moved), substituted(right, moved)
 
     def on_wider_domain(self) -> Statement:
         """The statement about its sides' variables alone; if it holds for all their values, so does this one."""
-        return replace(self, bounding=())
+        return replace(self, bounding=(), wrote=None)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, for report.json: strings in Python's arithmetic notation."""
@@ -123,8 +152,19 @@ class Statement:
         record["variables"] = [describe_variable(v, variables) for v in variables]
         record["left"], record["relation"], record["right"] = written(self.left), self.relation, written(self.right)
         if self.wrote is not None:
-            record["written"] = f"{written(self.wrote[0])} {self.relation} {written(self.wrote[1])}"
+            left, right = self.wrote
+            domains = [describe_variable(v, self.written_variables()) for v in self.written_variables()]
+            record["written"] = {"variables": domains, "left": written(left), "right": written(right)}
         return record
+
+    def written_variables(self) -> list[Variable]:
+        """The variables of the sides as they were given, and those that the proof has for their exponentials."""
+        left, right = self.wrote or (self.left, self.right)
+        own = variables_of([left, right, *self.bounding])
+        own = variables_of([*own, *(v.argument for v in own if v.argument is not None)])
+        letters = [v for v in self.variables() if v.argument is not None and v.argument.free_symbols <= {*own}]
+        found = variables_of([*own, *letters])
+        return in_order(found, lambda variable: is_linked(variable, found))
 
 
 def describe_variable(variable: Variable, among: list[Variable]) -> dict[str, Any]:
@@ -172,6 +212,9 @@ class _Arithmetic(StrPrinter):
     def _print_Pi(self, _expression: Expr) -> str:  # noqa: N802
         return "Pi()"
 
+    def _print_Dummy(self, expression: Expr) -> str:  # noqa: N802  (the index of a sum, without SymPy's underscore)
+        return expression.name  # type: ignore[attr-defined]
+
     def _print_Add(self, expr: Expr, order: str | None = None) -> str:  # noqa: N802
         # SymPy orders terms by their numerical values, which are slow to compute for a long program.
         return super()._print_Add(expr, order="none" if expr.has(Function) else order)
@@ -190,6 +233,28 @@ def written(expression: Expr) -> str:
 def is_linked(variable: Variable, among: list[Variable]) -> bool:
     """Whether the statement determines the variable by an exponent or as a logarithm, as it contains that argument."""
     return variable.argument is not None and variable.argument.free_symbols <= set(among)
+
+
+def condition_statement(condition: Condition, variables: Sequence[Variable]) -> Statement:
+    """The statement of a condition under which an expression is defined.   variables: those outside of its sums and
+    integrals."""
+    names: dict[str, Any] = {**_FUNCTIONS, **{v.name: v for v in variables}}
+    for name, record in condition.variables.items():
+        if name not in names:
+            ends = [
+                sympify(record[side], locals=names) if record[side] is not None else infinite
+                for side, infinite in (("lower", -oo), ("upper", oo))
+            ]
+            is_open = OPEN_ENDS[record["lower_open"], record["upper_open"]]
+            names[name] = Variable(name, *ends, open=is_open, integer=record.get("integer", False))
+    expression = sympify(condition.text, locals=names)
+    label = f"{condition} wherever it was written"
+    sides = (expression, Integer(0)) if condition.relation == "!=" else (Integer(0), expression)
+    return Statement(sides[0], condition.relation, sides[1], label)
+
+
+_FUNCTIONS = {"Pi": lambda: pi, "Ind": Ind, "Fl": Fl, "Ceil": Ceil, "Alone": Alone}
+"""Functions of `written` that SymPy has under another name, or not at all."""
 
 
 def equal(left: Any, right: Any, label: str = "") -> Statement:
