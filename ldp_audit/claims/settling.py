@@ -15,7 +15,7 @@ from typing import Any
 
 from sympy import Expr, Rational, log
 
-from ldp_audit.claims import recheck_written
+from ldp_audit.claims import recheck, recheck_written
 from ldp_audit.claims.claim import Claim
 from ldp_audit.claims.engines import (
     certificate,
@@ -193,11 +193,12 @@ def _defined(statement: Statement) -> tuple[dict[str, Any], ...] | str:
             point = ", ".join(f"{name} = {number}" for name, number in shown.evidence.get("point", {}).items())
             where = f"at {point}, inside its domain" if point else "everywhere"
             raise BadClaimError(f"{statement.label or 'a part'} is undefined {where}: it needs {condition}")
+        if shown.verdict is not Verdict.PROVED:
+            return str(condition)
         record = {**shown.to_dict(), "written": condition.written()}
         try:
-            record["compared"] = recheck_written.comparison(record, shown.verdict)
-            if recheck_written.agreeing(record) != Verdict.PROVED:
-                return str(condition)
+            if not recheck_written.identical(record):
+                record["compared"] = recheck_written.comparison(record, shown.verdict)
         except recheck_written.RefusedError as objection:
             return f"{condition} ({objection})"
         found.append(record)
@@ -210,8 +211,11 @@ def _confirmed(settled: Settled) -> Settled:
     `ldp-audit recheck` therefore accepts every verdict that is returned.
     """
     try:
-        settled = replace(settled, compared=recheck_written.comparison(settled.to_dict(), settled.verdict))
-        seen = recheck_written.verified(settled.to_dict())
+        record = settled.to_dict()
+        seen = recheck.part(record)
+        if seen != Verdict.UNDECIDED:
+            recheck_written.require_defined(record)
+        settled = replace(settled, compared=recheck_written.comparison(record, seen))
         if seen == settled.verdict:
             return settled
         objection = f"it sees {seen}"
@@ -354,7 +358,6 @@ def _written_point(statement: Statement, point: Point) -> dict[str, str]:
     known: dict[Any, Expr] = {v: Rational(number.numerator, number.denominator) for v, number in point.items()}
     for v, root in statement.roots.items():
         known.setdefault(v, root.subs(known))
-    found = {}
     for v in [v for v in variables if v not in known and not is_linked(v, variables)]:
         powers = [one for one in known if isinstance(one, Variable) and one.exp_of is not None and one.exp_of.has(v)]
         for one in powers:
@@ -363,10 +366,18 @@ def _written_point(statement: Statement, point: Point) -> dict[str, str]:
             if slope.is_Rational and slope != 0 and exponent.free_symbols == {v}:
                 known[v] = (log(known[one]) - exponent.coeff(v, 0)) / slope
                 break
-    for v in variables:
-        if v in known and v not in point and not known[v].free_symbols and not is_linked(v, variables):
-            found[v.name] = written(known[v])
-    return found
+    lost = [v for v in variables if v not in known and not is_linked(v, variables) and not _bounds_depend(v)]
+    for chosen in simplest.points(lost, 1):  # the sides no longer have them: any value does
+        known |= {v: Rational(number.numerator, number.denominator) for v, number in chosen.items()}
+    return {
+        v.name: written(known[v])
+        for v in variables
+        if v in known and v not in point and not known[v].free_symbols and not is_linked(v, variables)
+    }
+
+
+def _bounds_depend(variable: Variable) -> bool:
+    return bool(variable.lower.free_symbols | variable.upper.free_symbols)
 
 
 def _free(statement: Statement) -> list[Any]:
