@@ -13,7 +13,7 @@ WHEELS = $$($(BIN)/python -m pip config get global.find-links 2>/dev/null | tr '
 QUICKLY = UV_FIND_LINKS="$(WHEELS)" $(BIN)/uv pip install --quiet --python $(1) $(2) 2>/dev/null || \
 	$(BIN)/python -m pip --python $(1) install --quiet --disable-pip-version-check $(2)
 
-.PHONY: help report data reproduce docs notebooks fuzz site bench bench-samplers bench-coverage bench-accounting bench-everyday bench-auditors bench-implementation bench-training bench-reading golden findings package sbom test test-slow test-floors test-peers lint format constraints hashes clean
+.PHONY: help report data reproduce docs notebooks fuzz site bench bench-samplers bench-coverage bench-accounting bench-everyday bench-auditors bench-implementation bench-training bench-reading golden nightly findings package sbom test test-slow test-floors test-peers lint format constraints hashes clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -95,6 +95,9 @@ bench-implementation: $(VENV)/.installed-dev ## seconds and memory of enumeratin
 
 golden: $(VENV)/.installed-dev ## ask the golden questions again and compare; ARGS="--only account --processes 2"
 	$(ONE_THREAD) $(BIN)/python benchmarks/golden.py compare $(ARGS)
+
+nightly: $(VENV)/.installed-dev ## what CI leaves out, hours, into benchmarks/NIGHTLY.md; ARGS="--only golden peers --seconds 3600"
+	$(ONE_THREAD) $(BIN)/python benchmarks/nightly.py $(ARGS)
 
 findings: $(VENV)/.installed ## public libraries' claims, each library in an environment of its own, into docs/findings.md; ARGS="--only opendp"
 	$(BIN)/python examples/findings/run.py $(ARGS)

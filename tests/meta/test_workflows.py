@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+CALLS = {"check": ".ci/run", "release": ".ci/run", "nightly": "make nightly"}
+"""What each workflow is for."""
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
@@ -34,7 +38,7 @@ def missing(command: str) -> str | None:
 def test_a_workflow_calls_what_is_there(path: Path) -> None:
     workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
     commands = [step["run"] for step in steps(workflow) if "run" in step]
-    assert ".ci/run" in commands
+    assert CALLS[path.stem] in commands
     assert [one for command in commands if (one := missing(command))] == []
     assert all(
         re.fullmatch(r"[\w.-]+/[\w.-]+@(v\d+|release/v\d+)", step["uses"]) for step in steps(workflow) if "uses" in step
@@ -51,3 +55,15 @@ def test_every_python_that_the_package_names_is_tried() -> None:
     check = yaml.safe_load((ROOT / ".github" / "workflows" / "check.yml").read_text(encoding="utf-8"))
     named = {one.rpartition(" ")[2] for one in project["classifiers"] if re.search(r":: 3\.\d+$", one)}
     assert named <= set(check["jobs"]["check"]["strategy"]["matrix"]["python"])
+
+
+def test_a_night_fits_into_the_time_of_its_job() -> None:
+    """Six hours are the most that a hosted job has; installing and the report take some minutes more than the steps."""
+    spec = importlib.util.spec_from_file_location("nightly", ROOT / "benchmarks" / "nightly.py")
+    assert spec is not None
+    assert spec.loader is not None
+    nightly = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(nightly)
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "nightly.yml").read_text(encoding="utf-8"))
+    minutes = workflow["jobs"]["nightly"]["timeout-minutes"]
+    assert sum(step.limit for step in nightly.STEPS.values()) / 60 + 15 <= minutes <= 360
