@@ -1,114 +1,333 @@
 """The independent checker: verifies the evidence of every part of a report.json, with the standard library alone.
 
-It shares no code with the engines: whoever distrusts the search need read only this file, recheck_functions.py
-and recheck_alone.py. It expands polynomials over the rationals and evaluates points anew. docs/verdicts.md has the
-rules; recheck_report.py derives the verdicts of claims from what `part` returns. (Formatted by hand: short.)"""
-import ast, math, operator, re
+It shares no code with the engines: whoever distrusts the search need read only this file, recheck_functions.py and
+recheck_alone.py. `part` takes one formal statement with its evidence and returns the verdict that the evidence shows;
+recheck_report.py derives the verdicts of claims from these.
+
+A statement relates two expressions over a domain, which is a list of variables. A variable has two ends, each missing,
+included or excluded, in terms of variables before it; it may be whole; and it may be linked: the exponential or the
+logarithm of an expression in variables before it. Expressions are Python's arithmetic, parsed and never run.
+
+There are two kinds of rules. `RULES` has those that show a relation on a whole domain: each takes a `Universal` and
+evidence, and returns if the evidence shows it. `VERDICTS` has those for a quantified statement. Whatever is not shown
+raises `RefusedError`, and so does whatever is not proved to be defined: a divisor that may be zero, the logarithm of
+what may not be positive.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache, partial
-from itertools import product
+from functools import lru_cache
+from typing import Any
+
 from ldp_audit.claims.recheck_alone import alone
-from ldp_audit.claims.recheck_functions import INTERVALS, begin, hull, number, require, size, take
+from ldp_audit.claims.recheck_functions import (
+    INTERVALS,
+    RATIOS,
+    Algebra,
+    Interval,
+    Ratio,
+    begin,
+    by,
+    constant,
+    derivative,
+    generator,
+    hull,
+    is_number,
+    minus,
+    number,
+    over,
+    require,
+    same,
+    take,
+    times,
+)
 from ldp_audit.claims.recheck_functions import RefusedError as RefusedError
 
 INTERVALS["sqrt"] = lambda a: power(a, Fraction(1, 2), INTERVALS)
 INTERVALS["Alone"] = alone
-EXACT = {key: function for key, function in INTERVALS.items() if not isinstance(key, str)}
+EXACT: Algebra = {key: function for key, function in INTERVALS.items() if not isinstance(key, str)}
+"""Intervals without functions: from rational points it computes rational points."""
+TOTAL = frozenset({"exp", "erf", "Abs", "Max", "Min", "Ind", "Ceil"})
+"""Functions that are defined for all real arguments."""
 RELATIONS = {"==": operator.eq, "!=": operator.ne, "<=": operator.le, "<": operator.lt}
+NEGATIONS = {"==": "!=", "!=": "==", "<=": "<", "<": "<="}
+"""The negation of an inequality has its sides exchanged, too."""
+LARGEST_POWER, LARGEST_EXPONENT = 200, 10**5
+"""Larger exponents are refused, of polynomials and of numbers: the engines use none."""
+MOST_TERMS_OF_EXP = 99
+"""Bound on the degree of a Taylor polynomial."""
 
-# Ratios are pairs (top, bottom) of polynomials {((name, power), ...): coefficient}, with a bottom that is not 0.
-def total(p, q):
-    take(1 + (len(p) + len(q)) // 4, size((*p.values(), *q.values())))
-    return {m: c for m in {**p, **q} if (c := p.get(m, 0) + q.get(m, 0))}
-@lru_cache(maxsize=2**14)
-def merged(m, n):
-    powers = dict(m)
-    powers.update((name, powers.get(name, 0) + exponent) for name, exponent in n)
-    return tuple(sorted(powers.items()))
-def times(p, q):
-    take(16 * len(p) * len(q), size((*p.values(), *q.values())))
-    result = {}
-    for (m, a), (n, b) in product(p.items(), q.items()):
-        key = merged(m, n)
-        result[key] = result.get(key, 0) + a * b
-    return {m: c for m, c in result.items() if c}
-def ratio_sum(a, b):
-    alike = a[1] == b[1]
-    return (total(a[0], b[0]), a[1]) if alike else (total(times(a[0], b[1]), times(b[0], a[1])), times(a[1], b[1]))
-def same(a, b): return times(a[0], b[1]) == times(b[0], a[1])
-RATIOS = {
-    int: lambda n: ({(): n} if n else {}, {(): 1}),
-    ast.Add: ratio_sum,
-    ast.Mult: lambda a, b: (times(a[0], b[0]), times(a[1], b[1])),
-    ast.Div: lambda a, b: (times(a[0], b[1]), times(a[1], require(b[0], "a division by zero"))),
-}
-def power(base, exponent, algebra):
+# --- Expressions -----------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2**10)
+def _tree(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def parsed(text: Any) -> ast.expr:
+    """The syntax tree of an expression. Only plain ASCII, in which what is read is what is meant; no comments."""
+    require(isinstance(text, str) and text.isascii() and "#" not in text, "an expression is no plain text")
+    take(1 + len(text) // 4)
+    return _tree(text)
+
+
+@lru_cache(maxsize=2**10)
+def _names(text: str) -> frozenset[str]:
+    return frozenset(node.id for node in ast.walk(_tree(text)) if isinstance(node, ast.Name)) - INTERVALS.keys()
+
+
+def names(text: str) -> frozenset[str]:
+    """The variables of an expression."""
+    parsed(text)
+    return _names(text)
+
+
+def spine(node: ast.expr) -> tuple[ast.expr, list[ast.BinOp]]:
+    """The leftmost operand, and the operations on it, innermost first: a long sum is deep on its left side."""
+    operations: list[ast.BinOp] = []
+    while isinstance(node, ast.BinOp):
+        operations.append(node)
+        node = node.left
+    return node, operations[::-1]
+
+
+def evaluate(text: str | ast.expr, env: Mapping[str, Any], algebra: Algebra) -> Any:
+    """The value of an expression, as text or parsed: an interval that contains it, or a rational function.
+
+    A rational function's value is that of the expression wherever the expression is defined; see `undivided`.
+    """
+
+    def walk(node: ast.expr) -> Any:
+        first, operations = spine(node)
+        value = operand(first)
+        for operation in operations:
+            value = combined(operation, value)
+        return value
+
+    def operand(node: ast.expr) -> Any:
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            return algebra[int](node.value)
+        if isinstance(node, ast.Name):
+            require(node.id in env, f"{node.id!r} is unknown")
+            return env[node.id]
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return algebra[ast.Mult](algebra[int](-1), walk(node.operand))
+        require(isinstance(node, ast.Call) and not node.keywords, "something is not arithmetic")
+        return called(node.func.id, [walk(argument) for argument in node.args])  # type: ignore[attr-defined]
+
+    def combined(node: ast.BinOp, left: Any) -> Any:
+        if isinstance(node.op, ast.Sub):
+            return algebra[ast.Add](left, algebra[ast.Mult](algebra[int](-1), walk(node.right)))
+        if isinstance(node.op, ast.Pow):
+            largest = LARGEST_POWER if algebra is RATIOS else LARGEST_EXPONENT
+            return power(left, exponent_of(node, env if algebra is INTERVALS else {}, largest), algebra)
+        require(type(node.op) in algebra, "something is not arithmetic")
+        return algebra[type(node.op)](left, walk(node.right))
+
+    def called(function: str, values: Sequence[Any]) -> Any:
+        if algebra is not RATIOS:
+            require(function in algebra, f"{function!r} is no function here")
+            return algebra[function](*values)
+        require(all(map(is_number, values)), "a function of what is no number")
+        points = [(Fraction(top.get((), 0), bottom[()]),) * 2 for top, bottom in values]
+        low, high = INTERVALS[function](*points)
+        require(low == high, "a function without an exact value")
+        return constant(low)
+
+    return walk(parsed(text) if isinstance(text, str) else text)
+
+
+def exponent_of(node: ast.BinOp, env: Mapping[str, Interval], largest: int) -> Fraction:
+    """The exponent of a power, an exact number."""
+    low, high = evaluate(node.right, env, INTERVALS)
+    require(low == high and abs(high) < largest, f"{high} is a bad exponent")
+    return low
+
+
+def power(base: Any, exponent: Fraction, algebra: Algebra) -> Any:
+    """The base to the exponent. 0**0 is 1, as for the engines, and 0 has no negative power.
+
+    A fractional power is exp(exponent ln base), of a positive interval, or of 0 itself with a positive exponent.
+    """
     if exponent.denominator != 1:
         require(algebra is INTERVALS and (any(base) or exponent > 0), "a root where there is none")
-        logarithm = any(base) and INTERVALS[ast.Mult](INTERVALS["log"](base), (exponent, exponent))
-        return INTERVALS["exp"](logarithm) if logarithm else base
+        if not any(base):
+            return base
+        return INTERVALS["exp"](INTERVALS[ast.Mult](INTERVALS["log"](base), (exponent, exponent)))
     result = algebra[int](1)
     for bit in f"{abs(int(exponent)):b}":
         result = algebra[ast.Mult](result, result)
         result = algebra[ast.Mult](result, base) if bit == "1" else result
     return result if exponent >= 0 else algebra[ast.Div](algebra[int](1), result)
-tree = lru_cache(maxsize=2**10)(partial(ast.parse, mode="eval"))
-def parsed(text):
-    require(isinstance(text, str) and text.isascii() and "#" not in text, "an expression is no plain text")
-    take(1 + len(text) // 4)
-    return tree(text).body
-def names(text): return {node.id for node in ast.walk(parsed(text)) if isinstance(node, ast.Name)} - INTERVALS.keys()
-def difference(a, b, algebra): return algebra[ast.Add](a, algebra[ast.Mult](algebra[int](-1), b))
-def evaluate(text, env, algebra, nonzero=None):
-    """The value of an expression, as text or parsed; divisors must be products of `nonzero`, if given."""
-    def walk(node):
-        if isinstance(node, ast.Constant) and type(node.value) is int:
-            return algebra[int](node.value)
-        if isinstance(node, ast.Name):
-            return env[node.id]
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return difference(algebra[int](0), walk(node.operand), algebra)
-        if isinstance(node, ast.Call) and not node.keywords and algebra is RATIOS:  # of numbers, with an exact value
-            parts = list(map(walk, node.args))
-            require(all({*top, *bottom} <= {()} for top, bottom in parts), "a function of what is no number")
-            low, high = INTERVALS[node.func.id](*((Fraction(top.get((), 0), bottom[()]),) * 2 for top, bottom in parts))
-            return RATIOS[int](require(low == high and (low,), "a function without an exact value")[0])
-        if isinstance(node, ast.Call) and not node.keywords:
-            return algebra[node.func.id](*map(walk, node.args))
-        require(isinstance(node, ast.BinOp), "something is not arithmetic")
-        if isinstance(node.op, ast.Sub):
-            return difference(walk(node.left), walk(node.right), algebra)
-        if isinstance(node.op, ast.Pow):
-            exponent, top = evaluate(node.right, env if algebra is INTERVALS else {}, INTERVALS)
-            require(exponent == top and abs(top) < (200 if algebra is RATIOS else 10**5), f"{top} is a bad exponent")
-            require(exponent > 0 or apart(node.left), "a base may be zero")
-            return power(walk(node.left), exponent, algebra)
-        require(not isinstance(node.op, ast.Div) or apart(node.right), "a divisor may be zero")
-        return algebra[type(node.op)](walk(node.left), walk(node.right))
-    def apart(node):
-        """True for a divisor that is a product of powers of expressions known not to vanish; refuses another."""
-        if nonzero is None:
+
+
+def divisors(node: ast.expr) -> Iterator[ast.expr]:
+    """What must not be zero if the expression is to be defined: divisors, and bases of powers 0, -1, -2, ...
+
+    Refuses functions that are not defined everywhere, and fractional powers, of anything but numbers.
+    """
+    first, operations = spine(node)
+    if isinstance(first, ast.UnaryOp):
+        yield from divisors(first.operand)
+    elif isinstance(first, ast.Call):
+        if not (isinstance(first.func, ast.Name) and first.func.id in TOTAL):
+            evaluate(first, {}, INTERVALS)
+        for argument in first.args:
+            yield from divisors(argument)
+    for operation in operations:
+        if isinstance(operation.op, ast.Pow):
+            exponent = exponent_of(operation, {}, LARGEST_EXPONENT)
+            if exponent.denominator != 1:
+                evaluate(operation, {}, INTERVALS)
+            elif exponent <= 0:
+                yield operation.left
+        else:
+            yield from divisors(operation.right)
+            if isinstance(operation.op, ast.Div):
+                yield operation.right
+
+
+def undivided(text: str, env: Mapping[str, Ratio], nonzero: Sequence[Ratio]) -> None:
+    """Check that an expression is defined: each divisor is a product of powers of numbers other than 0 and of what is
+    `nonzero`, up to sign."""
+
+    def apart(node: ast.expr) -> bool:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+            return apart(node.left)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            return apart(node.left) and apart(node.right)
+        value = evaluate(node, env, RATIOS)
+        if value[0] and is_number(value):
             return True
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Pow):
-            return apart(node.left) and (isinstance(node.op, ast.Pow) or apart(node.right))
-        value = walk(node)
-        known = [value] if value[0] and all(part.keys() == {()} for part in value) else nonzero  # a number but 0
-        alike = any(same(form, value) or same(form, difference(algebra[int](0), value, algebra)) for form in known)
-        return alike or require(alike, f"{ast.unparse(node)!r} may be zero")
-    return walk(parsed(text) if isinstance(text, str) else text)
+        opposite = by(constant(-1), value)
+        return any(same(known, value) or same(known, opposite) for known in nonzero)
 
-def sign(node, opens):
-    """The sign of a form: 2 if positive for all positive slacks, 1 if not negative, 0 if its shape does not decide."""
-    if not isinstance(node, ast.BinOp):
-        return opens.get(getattr(node, "id", ""), 1 + (node.value > 0) if isinstance(node, ast.Constant) else 0)
-    if isinstance(node.op, ast.Pow):
-        require(type(node.right.value) is int and node.right.value > 0, "a form has only powers 1, 2, 3, ...")
-        return sign(node.left, opens) or int(node.right.value % 2 == 0)
-    left, right = sign(node.left, opens), sign(node.right, opens)
-    added, multiplied = max(left, right) * (left * right > 0), min(left, right)
-    return {ast.Add: added, ast.Mult: multiplied, ast.Div: left * (right == 2)}.get(type(node.op), 0)
+    for node in divisors(parsed(text)):
+        require(apart(node), f"{ast.unparse(node)!r} may be zero")
 
-def holds(left, relation, right, env, printed=None):
+
+def put(text: str, name: str, value: str) -> str:
+    """The expression with a value in place of a variable. (Every word of an expression is a name: it has no texts.)"""
+    return re.sub(rf"\b{name}\b", f"({value})", text)
+
+
+def put_for_call(text: str, call: ast.expr, name: str) -> str:
+    """The expression with a variable in place of a call."""
+    wanted = ast.dump(call)
+
+    class Replaced(ast.NodeTransformer):
+        def visit_Call(self, node: ast.Call) -> ast.expr:
+            return ast.Name(name) if ast.dump(node) == wanted else self.generic_visit(node)  # type: ignore[return-value]
+
+    parsed(text)
+    return ast.unparse(Replaced().visit(ast.parse(text, mode="eval")))
+
+
+# --- Domains ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of a domain.
+
+    lower, upper: expressions in earlier variables; None for none.   integer: it is a whole number.
+    exp_of, log_of: it is the exponential or the logarithm of this, and lies between its ends too.
+    moved: a number was put into its exponent, while its case is looked at.
+    """
+
+    name: str
+    lower: str | None
+    upper: str | None
+    lower_open: bool
+    upper_open: bool
+    integer: bool
+    exp_of: str | None
+    log_of: str | None
+    moved: bool = False
+
+    @property
+    def function(self) -> str | None:
+        """The function of its argument that it is: "exp" or "log"; None if it is free."""
+        return "exp" if self.exp_of is not None else "log" if self.log_of is not None else None
+
+    @property
+    def argument(self) -> str:
+        """The expression whose exponential or logarithm it is; RefusedError for a free variable."""
+        return require(self.exp_of if self.log_of is None else self.log_of, f"{self.name} is free")
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no expression determines it."""
+        return self.function is None
+
+    def ends(self) -> list[tuple[str, str, str]]:
+        """Its domain, as relations of expressions."""
+        found = []
+        if self.lower is not None:
+            found.append((self.lower, "<" if self.lower_open else "<=", self.name))
+        if self.upper is not None:
+            found.append((self.name, "<" if self.upper_open else "<=", self.upper))
+        return found
+
+    def texts(self) -> list[str]:
+        """The expressions in its domain and its link."""
+        return [text for text in (self.lower, self.upper, self.exp_of, self.log_of) if text is not None]
+
+    def mapped(self, change: Callable[[str], str]) -> Variable:
+        """The variable with these expressions changed."""
+        parts = (self.lower, self.upper, self.exp_of, self.log_of)
+        lower, upper, exp_of, log_of = (None if text is None else change(text) for text in parts)
+        return replace(self, lower=lower, upper=upper, exp_of=exp_of, log_of=log_of)
+
+
+Domain = dict[str, Variable]
+
+
+def declared(s: Mapping[str, Any]) -> Domain:
+    """The variables of a statement by name.
+
+    Refuses a name that is no plain identifier or that a function or a slack (`lo_x`, `hi_x`) has, a variable whose
+    domain contains others than earlier ones, two links, and a linked variable that is whole.
+    """
+    domain: Domain = {}
+    for v in s["variables"]:
+        own = v["name"]
+        plain = re.fullmatch(r"(?!lo_|hi_)[A-Za-z][A-Za-z0-9_]*", own) and own not in {*domain, *INTERVALS}
+        flags = {flag: v.get(flag, False) for flag in ("lower_open", "upper_open", "integer")}
+        read = Variable(own, v["lower"], v["upper"], **flags, exp_of=v.get("exp_of"), log_of=v.get("log_of"))
+        take(len(domain))
+        known = all(names(text) <= domain.keys() for text in read.texts())
+        known = known and not {"exp_of", "log_of"} <= v.keys() and (read.is_free or not read.integer)
+        known = known and all(v[link] is not None for link in {"exp_of", "log_of"} & v.keys())
+        require(
+            plain and all(type(flag) is bool for flag in flags.values()) and known,
+            f"the variable {own!r} is not well declared",
+        )
+        domain[own] = read
+    return domain
+
+
+def reached(texts: Iterable[str], domain: Domain) -> list[str]:
+    """The variables of the expressions, and those of their domains and links, in the domain's order."""
+    found: set[str] = set()
+    waiting = [name for text in texts for name in names(text)]
+    while waiting:
+        name = waiting.pop()
+        if name in domain and name not in found:
+            found.add(name)
+            waiting += [needed for text in domain[name].texts() for needed in names(text)]
+    return [name for name in domain if name in found]
+
+
+def holds(left: str, relation: str, right: str, env: Mapping[str, Interval], printed: Any = None) -> bool:
     """Whether the relation holds for these values, which must match the sides' printed values."""
     a, b = (evaluate(side, env, INTERVALS) for side in (left, right))
     for value, text in ((a, printed["left"]), (b, printed["right"])) if printed else ():
@@ -117,258 +336,520 @@ def holds(left, relation, right, env, printed=None):
         require(near, f"{text} is printed where another value is found")
     require((a[0] == a[1] and b[0] == b[1]) or a[1] < b[0] or b[1] < a[0], "the two sides are too close to tell apart")
     return RELATIONS[relation](a[0], b[0])
-def ends(v):
-    low, high = ("<" if v[side] else "<=" for side in ("lower_open", "upper_open"))
-    return [end for end in ((v["lower"], low, v["name"]), (v["name"], high, v["upper"])) if None not in end]
-def link(v):
-    """The function and the argument of a variable that is an exponential or a logarithm; None for another."""
-    return next(((function, v[key]) for key, function in (("exp_of", "exp"), ("log_of", "log")) if key in v), None)
-def declared(s):
-    """The variables by name, after a check that each domain contains only earlier ones."""
-    variables = {}
-    for v in s["variables"]:
-        own, linked = v["name"], link(v)
-        texts = [text for text in (v["lower"], v["upper"], linked and linked[1]) if text is not None]
-        plain = re.fullmatch(r"(?!lo_|hi_)[A-Za-z][A-Za-z0-9_]*", own) and own not in {*variables, *INTERVALS}
-        flags = all(type(v.get(flag, False)) is bool for flag in ("lower_open", "upper_open", "integer"))
-        take(len(variables))
-        known = all(names(text) <= variables.keys() for text in texts) and not (v.get("integer") and linked)
-        known = known and not {"exp_of", "log_of"} <= v.keys()
-        require(plain and flags and known, f"the variable {own!r} is not well declared")
-        variables[own] = v
-    return variables
-def inside(variables, point):
-    """The values of all variables at a point, after a check that it lies in the domain."""
-    require(point.keys() == {n for n, v in variables.items() if not link(v)}, "not a value for each variable")
-    env = {}
-    for name, v in variables.items():
-        linked = link(v)
-        env[name] = INTERVALS[linked[0]](evaluate(linked[1], env, INTERVALS)) if linked else INTERVALS[int](point[name])
-        require(all(holds(*end, env) for end in ends(v)), f"{name} leaves its domain")
-        require(not v.get("integer") or env[name][0].denominator == 1, f"{name} is not whole")
+
+
+def inside(domain: Domain, point: Mapping[str, Any]) -> dict[str, Interval]:
+    """The values of all variables at a point, after a check that it lies in the domain: that is not empty, then.
+
+    point: the values of the free variables; the others follow.
+    """
+    require(point.keys() == {name for name, v in domain.items() if v.is_free}, "not a value for each variable")
+    env: dict[str, Interval] = {}
+    for name, v in domain.items():
+        if v.is_free:
+            env[name] = INTERVALS[int](point[name])
+        else:
+            env[name] = INTERVALS[v.function](evaluate(v.argument, env, INTERVALS))
+        require(all(holds(*end, env) for end in v.ends()), f"{name} leaves its domain")
+        require(not v.integer or env[name][0].denominator == 1, f"{name} is not whole")
     return env
 
-def everywhere(left, relation, right, variables, evidence, given):
-    """Check that the evidence shows the relation on the whole domain, with some variables given as expressions."""
-    if evidence["kind"] == "halves":
-        v, at, before = variables[evidence["variable"]], evidence["at"], list(variables)
-        require(names(at) <= {*before[: before.index(v["name"])]}, "a domain is cut at what comes after it")
-        for half, end in (("below", {"upper": at, "upper_open": False}), ("above", {"lower": at, "lower_open": False})):
-            everywhere(left, relation, right, {**variables, v["name"]: {**v, **end}}, evidence[half], given)
-        return None
-    if evidence["kind"] == "cases":
-        own = evidence["variable"]
-        first, last = (evaluate(variables[own][side], {}, EXACT)[0] for side in ("lower", "upper"))
-        few = range(math.floor(first), math.ceil(last) + 1)[: len(evidence["proofs"]) + 3]  # truncated: still too many
-        whole = {str(k) for k in few if all(holds(*end, {own: INTERVALS[int](k)}) for end in ends(variables[own]))}
-        require(variables[own].get("integer") and evidence["proofs"].keys() == whole, f"not every {own} is there")
-        for number, proof in evidence["proofs"].items():
-            put = partial(re.sub, rf"\b{own}\b", f"({number})")
-            rest = {n: {k: put(x) if isinstance(x, str) else x for k, x in v.items()} for n, v in variables.items()}
-            del rest[own]
-            for n in rest:
-                rest[n]["moved"] = variables[n].get("moved") or rest[n].get("exp_of") != variables[n].get("exp_of")
-            everywhere(put(left), relation, put(right), rest, proof, {n: put(text) for n, text in given.items()})
-        return None
-    if evidence["kind"] == "steps":
-        for name, text in evidence["letters"].items():
-            inner = text[len("Ceil("):-1]
-            own = re.fullmatch(r"step_\d+_*", name) and name not in variables
-            require(own and text == f"Ceil({inner})", "a step of another kind")
-            require(len(parsed(text).args) == 1 and names(inner) <= variables.keys(), "a step of what is unknown")
-            left, right = left.replace(text, name), right.replace(text, name)
-            ends_of_it = {"lower": inner, "lower_open": False, "upper": f"{inner} + 1", "upper_open": True}
-            variables = {**variables, name: {"name": name, **ends_of_it}}
-        return everywhere(left, relation, right, variables, evidence["proof"], given)
-    if evidence["kind"] == "box":
-        box = {}
-        for name, v in variables.items():
-            linked = link(v)
-            sides = [linked[1]] if linked else [v["lower"], v["upper"]]
-            hulled = hull(*(end for side in sides for end in evaluate(side, box, INTERVALS)))
-            box[name] = INTERVALS[linked[0]](hulled) if linked else hulled
-        a, b = (evaluate(side, box, INTERVALS) for side in (left, right))
-        shown = {"<=": a[1] <= b[0], "<": a[1] < b[0], "!=": a[1] < b[0] or b[1] < a[0]}.get(relation)
-        return require(shown and not given, "the box does not tell the two sides apart")
-    env, opens, positive, taylor = {}, {}, [], evidence.get("taylor", 0)
-    given = {**{n: v["lower"] for n, v in variables.items() if v["lower"] and v["lower"] == v["upper"]}, **given}
-    needed, powers = reached([left, right, *given.values()], variables), collapsed(variables, given)
-    texts = [left, right, *given.values(), *(text for n in needed for end in ends(variables[n]) for text in end[::2])]
-    for name, v in variables.items():
-        itself = {((name, 1),): 1}, {(): 1}
-        env[name] = evaluate(given[name], env, RATIOS) if name in given else powers.get(name, itself)
-        if name in powers or (link(v) and name not in needed):
-            continue  # it has no slacks: nothing shows that its exponential or logarithm is defined
-        slacks = {"lo_": v["lower"], "hi_": v["upper"]} if name not in given else {}
-        if "log_of" in v:
-            u = evaluate(v["log_of"], env, RATIOS)
-            texts, positive = [*texts, v["log_of"]], [*positive, u]
-            slacks, below = {"hi_": f"{v['log_of']} - 1"}, difference(RATIOS[int](1), (u[1], u[0]), RATIOS)
-            env["lo_" + name], opens["lo_" + name] = difference(env[name], below, RATIOS), 1
-        if "exp_of" in v and taylor:
-            require(type(taylor) is int and taylor % 2 and 0 < taylor < 99, "only odd Taylor polynomials lie below exp")
-            texts, slacks = [*texts, v["exp_of"]], {"lo_": series(v["exp_of"], taylor)}
-            # exp(-e) is at least its series too, so exp(e) times that series is at most 1.
-            back = RATIOS[ast.Mult](env[name], evaluate(series(f"-({v['exp_of']})", taylor), env, RATIOS))
-            env["hi_" + name], opens["hi_" + name] = difference(RATIOS[int](1), back, RATIOS), 1
-        for prefix, text in slacks.items():
-            if text is not None:
-                gap = difference(env[name], evaluate(text, env, RATIOS), RATIOS)
-                env[prefix + name] = gap if prefix == "lo_" else difference(RATIOS[int](0), gap, RATIOS)
-                is_open = v["lower_open" if prefix == "lo_" else "upper_open"] and not ("exp_of" in v and taylor)
-                opens[prefix + name] = 1 + is_open
-    claimed = [evidence.get("gap", "0"), *evidence["divisors"]]
-    signs = [sign(parsed(text), opens) for text in claimed]
-    require({*signs[1:]} <= {2}, "the form of a divisor does not show that it never vanishes")
-    forms = [evaluate(text, env, RATIOS) for text in claimed]
-    values = [evaluate(text, env, RATIOS, [*forms[1:], *powers.values()]) for text in texts]
-    require(all(any(same(u, form) for form in forms[1:]) for u in positive), "a logarithm of what may not be positive")
-    gap, back = (difference(b, a, RATIOS) for a, b in (values[:2], values[1::-1]))
-    if evidence["kind"] == "rise":  # at its beginning too, even if that is excluded, a divisor must not vanish
-        closed = {**opens, "lo_" + evidence["variable"]: 1, "hi_" + evidence["variable"]: 1}
-        still = [form for text, form in zip(claimed[1:], forms[1:], strict=True) if sign(parsed(text), closed) == 2]
-        return rises(gap, relation, variables, evidence, given, env, still)
-    require(same(gap, forms[0]) or (relation == "!=" and same(back, forms[0])), "the form does not expand to the gap")
-    shown = {"==": not gap[0], "<=": signs[0] >= 1}.get(relation, signs[0] == 2)
-    return require(shown, "the form of the gap does not show the relation")
 
-def collapsed(variables, given):
-    """Exponentials that are 1, or powers of others, as a number was put into their exponents."""
-    found, exponents = {}, {}
-    linked = [n for n, v in variables.items() if "exp_of" in v and n not in given]
-    bare, moved = {n: ({((n, 1),): 1}, {(): 1}) for n in variables}, [n for n in linked if variables[n].get("moved")]
+# --- Relations on a whole domain -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Universal:
+    """left RELATION right at all points of a domain.
+
+    given: expressions for some variables; it is only claimed where these have these values.
+    """
+
+    left: str
+    relation: str
+    right: str
+    domain: Domain
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    def about(self, left: str, relation: str, right: str) -> Universal:
+        """Another relation on the same domain."""
+        return replace(self, left=left, relation=relation, right=right)
+
+
+Evidence = Mapping[str, Any]
+
+
+def everywhere(claim: Universal, evidence: Evidence) -> None:
+    """Check that the evidence shows the relation on the whole domain, and both sides defined there."""
+    rule = require(RULES.get(evidence["kind"]), f"{evidence['kind']!r} shows nothing on a whole domain")
+    rule(claim, evidence)
+
+
+def by_halves(claim: Universal, evidence: Evidence) -> None:
+    """The domain is cut at an expression `at` in earlier variables, and each half, which has the cut, has its proof.
+
+    x <= at or at <= x at every point, so that the halves cover the domain. The end that the cut replaces is forgotten:
+    a half may be larger than its share, never smaller. Its other end stays as open or closed as it was.
+    """
+    v, at, before = claim.domain[evidence["variable"]], evidence["at"], list(claim.domain)
+    require(names(at) <= {*before[: before.index(v.name)]}, "a domain is cut at what comes after it")
+    below, above = replace(v, upper=at, upper_open=False), replace(v, lower=at, lower_open=False)
+    for half, cut in (("below", below), ("above", above)):
+        everywhere(replace(claim, domain={**claim.domain, v.name: cut}), evidence[half])
+
+
+def by_cases(claim: Universal, evidence: Evidence) -> None:
+    """A whole number between two rational ends takes finitely many values, and each has a proof.
+
+    All whole numbers from the lower end, rounded down, to the upper one, rounded up, are held against the ends as they
+    are, open or closed: exactly those inside must be there. The value is put in place of the variable everywhere.
+    """
+    own, proofs = claim.domain[evidence["variable"]], evidence["proofs"]
+    first, last = (evaluate(require(end, "no end"), {}, EXACT)[0] for end in (own.lower, own.upper))
+    values = range(math.floor(first), math.ceil(last) + 1)[: len(proofs) + 3]  # cut off, it is still too many
+    whole = {str(k) for k in values if all(holds(*end, {own.name: INTERVALS[int](k)}) for end in own.ends())}
+    require(own.integer and proofs.keys() == whole, f"not every {own.name} is there")
+    require(own.name not in claim.given, f"{own.name} is given")
+    for value, proof in proofs.items():
+
+        def at(text: str, value: str = value) -> str:
+            return put(text, own.name, value)
+
+        rest = {name: v.mapped(at) for name, v in claim.domain.items() if name != own.name}
+        rest = {n: replace(v, moved=v.moved or v.exp_of != claim.domain[n].exp_of) for n, v in rest.items()}
+        given = {name: at(text) for name, text in claim.given.items()}
+        everywhere(Universal(at(claim.left), claim.relation, at(claim.right), rest, given), proof)
+
+
+def by_steps(claim: Universal, evidence: Evidence) -> None:
+    """A new variable in place of each Ceil(e), which lies in e <= Ceil(e) < e + 1: more values than it takes."""
+    left, right, domain = claim.left, claim.right, dict(claim.domain)
+    for name, text in evidence["letters"].items():
+        call = parsed(text)
+        is_step = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Ceil"
+        require(is_step and len(call.args) == 1 and not call.keywords, "a step of another kind")  # type: ignore[attr-defined]
+        inner = ast.unparse(call.args[0])  # type: ignore[attr-defined]
+        own = re.fullmatch(r"step_\d+_*", name) and name not in domain
+        require(own and names(inner) <= domain.keys(), "a step of what is unknown")
+        left, right = (put_for_call(side, call, name) for side in (left, right))
+        ends = {"lower": inner, "upper": f"({inner}) + 1", "lower_open": False, "upper_open": True}
+        domain[name] = Variable(name, **ends, integer=False, exp_of=None, log_of=None)
+    everywhere(replace(claim, left=left, right=right, domain=domain), evidence["proof"])
+
+
+def by_box(claim: Universal, evidence: Evidence) -> None:  # noqa: ARG001  (a box has no evidence but its kind)
+    """Interval arithmetic on the whole domain separates the two sides.
+
+    Each variable is enclosed by the hull of its ends, closed even where they are open, or of its argument's function:
+    the domain is inside of this box. Interval arithmetic refuses a division by what contains 0. Two enclosures that
+    touch show `<=` alone.
+    """
+    box: dict[str, Interval] = {}
+    for name, v in claim.domain.items():
+        sides = [require(end, f"{name} has no end") for end in (v.lower, v.upper)] if v.is_free else [v.argument]
+        hulled = hull(*(end for side in sides for end in evaluate(side, box, INTERVALS)))
+        box[name] = hulled if v.is_free else INTERVALS[v.function](hulled)
+    a, b = (evaluate(side, box, INTERVALS) for side in (claim.left, claim.right))
+    shown = {"<=": a[1] <= b[0], "<": a[1] < b[0], "!=": a[1] < b[0] or b[1] < a[0]}.get(claim.relation)
+    require(shown and not claim.given, "the box does not tell the two sides apart")
+
+
+def by_form(claim: Universal, evidence: Evidence) -> None:
+    """right - left expands to a form whose shape shows its sign (`sign`): 0, not negative, or positive.
+
+    `==` needs the difference to be the zero polynomial, `<=` a form that is not negative, `<` and `!=` a positive one
+    (`!=` in either direction). As rational functions the form and the difference agree wherever both are defined, and
+    `Slacks` and `sign` refuse what is not defined on the whole domain.
+    """
+    slacks = Slacks(claim, evidence)
+    gap = evidence.get("gap", "0")
+    shape, form = sign(parsed(gap), slacks.signs), evaluate(gap, slacks.env, RATIOS)
+    opposite = by(constant(-1), slacks.gap)
+    require(
+        same(slacks.gap, form) or (claim.relation == "!=" and same(opposite, form)),
+        "the form does not expand to the gap",
+    )
+    shown = {"==": not slacks.gap[0], "<=": shape >= 1, "<": shape == 2, "!=": shape == 2}[claim.relation]
+    require(shown, "the form of the gap does not show the relation")
+
+
+def sign(node: ast.expr, signs: Mapping[str, int]) -> int:
+    """The sign of a form on the whole domain: 2 if positive, 1 if not negative, 0 if its shape does not decide.
+
+    signs: 2 for the slacks of open ends, 1 for those that may be 0; other names have any sign. A product is as
+    positive as its least factor; a sum without undecided terms as its most positive one. Divisors must be positive,
+    also inside an even power: a form is defined on the whole domain.
+    """
+    first, operations = spine(node)
+    found = 0
+    if isinstance(first, ast.Constant):
+        found = 2 if type(first.value) is int and first.value > 0 else 1
+    elif isinstance(first, ast.Name):
+        found = signs.get(first.id, 0)
+    else:
+        require(isinstance(first, ast.UnaryOp), "a form has another shape")
+        sign(first.operand, signs)  # type: ignore[attr-defined]
+    for operation in operations:
+        right = sign(operation.right, signs)
+        if isinstance(operation.op, ast.Pow):
+            exponent = operation.right.value if isinstance(operation.right, ast.Constant) else None
+            require(type(exponent) is int and exponent > 0, "a form has only powers 1, 2, 3, ...")
+            found = found or int(exponent % 2 == 0)  # type: ignore[operator]
+        elif isinstance(operation.op, ast.Div):
+            require(right == 2, "a form divides by what may be zero")
+        elif isinstance(operation.op, ast.Mult):
+            found = min(found, right)
+        else:
+            found = max(found, right) if isinstance(operation.op, ast.Add) and found and right else 0
+    return found
+
+
+class Slacks:
+    """What is known of a domain, as rational functions: the slacks of its variables, with their signs.
+
+    * A variable x has `lo_x` = x - lower and `hi_x` = upper - x: not negative, and positive where the end is open.
+    * Where the evidence has `taylor` m, odd, e**a has the slacks `lo` = e**a - P(a), P the Taylor polynomial of exp of
+      degree m, and `hi` = 1 - e**a P(-a), in place of those of its ends: P <= exp everywhere, as the remainder
+      exp(z) a**(m+1)/(m+1)! has an even power; and so e**a P(-a) <= e**a e**-a. Both are 0 at a = 0: never positive.
+    * ln u has `lo` = ln u - (1 - 1/u) and `hi` = u - 1 - ln u where u > 0. Both are 0 at u = 1: never positive, and its
+      own ends are not used.
+    * A variable whose two ends are one expression has that value, and no slacks.
+
+    What is checked when it is made: all that the two sides reach is defined. Each divisor must be one of the evidence's
+    `divisors` up to sign, each a positive form; and of a domain's divisors only forms in the slacks of *earlier*
+    variables count. Otherwise the slacks of y <= 1/x could show that x is not 0, or those of ln u that u > 0.
+
+    env: the rational functions of variables and slacks.   signs: as `sign` needs them.   gap: right - left.
+    """
+
+    def __init__(self, claim: Universal, evidence: Evidence) -> None:
+        self.domain, self.taylor = claim.domain, evidence.get("taylor", 0)
+        require(
+            type(self.taylor) is int
+            and (self.taylor == 0 or (self.taylor % 2 and 0 < self.taylor < MOST_TERMS_OF_EXP)),
+            "only odd Taylor polynomials lie below exp",
+        )
+        single = {n: v.lower for n, v in self.domain.items() if v.lower is not None and v.lower == v.upper}
+        self.given: dict[str, str] = {**single, **claim.given}
+        self.needed = reached([claim.left, claim.right, *self.given.values()], self.domain)
+        self.powers = known_powers(self.domain, self.given)
+        self.env: dict[str, Ratio] = {}
+        self.signs: dict[str, int] = {}
+        for name, v in self.domain.items():
+            if name in self.given:
+                self.env[name] = evaluate(self.given[name], self.env, RATIOS)
+            else:
+                self.env[name] = self.powers.get(name, generator(name))
+            if name in self.needed and name not in self.powers:
+                self._add(v)
+        self.texts: list[str] = evidence["divisors"]
+        require(
+            all(sign(parsed(text), self.signs) == 2 for text in self.texts),
+            "the form of a divisor does not show that it never vanishes",
+        )
+        self.forms = [evaluate(text, self.env, RATIOS) for text in self.texts]
+        self._check_defined([claim.left, claim.right])
+        left, right = (evaluate(side, self.env, RATIOS) for side in (claim.left, claim.right))
+        self.gap = minus(right, left)
+
+    def _add(self, v: Variable) -> None:
+        """The slacks of a variable."""
+        here, lower, upper = self.env[v.name], f"lo_{v.name}", f"hi_{v.name}"
+        if v.function == "log":
+            u = evaluate(v.argument, self.env, RATIOS)
+            self.env[lower] = minus(here, minus(constant(1), over(constant(1), u)))
+            self.env[upper] = minus(minus(u, constant(1)), here)
+            self.signs |= {lower: 1, upper: 1}
+        elif v.function == "exp" and self.taylor:
+            below, back = (series(sided, self.taylor) for sided in (v.argument, f"-({v.argument})"))
+            self.env[lower] = minus(here, evaluate(below, self.env, RATIOS))
+            self.env[upper] = minus(constant(1), by(here, evaluate(back, self.env, RATIOS)))
+            self.signs |= {lower: 1, upper: 1}
+        elif v.name not in self.given:
+            if v.lower is not None:
+                self.env[lower] = minus(here, evaluate(v.lower, self.env, RATIOS))
+                self.signs[lower] = 1 + v.lower_open
+            if v.upper is not None:
+                self.env[upper] = minus(evaluate(v.upper, self.env, RATIOS), here)
+                self.signs[upper] = 1 + v.upper_open
+
+    def _check_defined(self, sides: Sequence[str]) -> None:
+        places = {name: place for place, name in enumerate(self.domain)}
+        depths = [
+            max((places[re.sub("^(lo|hi)_", "", name)] for name in names(text)), default=-1) for text in self.texts
+        ]
+        for name in self.needed:
+            v = self.domain[name]
+            earlier = [form for form, depth in zip(self.forms, depths, strict=True) if depth < places[name]]
+            known = [*earlier, *self.powers.values()]
+            for text in v.texts():
+                undivided(text, self.env, known)
+            if v.function == "log":
+                u = evaluate(v.argument, self.env, RATIOS)
+                require(any(same(u, form) for form in earlier), "a logarithm of what may not be positive")
+        for text in (*sides, *self.given.values()):
+            undivided(text, self.env, [*self.forms, *self.powers.values()])
+
+
+def series(text: str, degree: int) -> str:
+    """The Taylor polynomial of exp at an expression."""
+    return " + ".join(["1", *(f"({text})**{k}/{math.factorial(k)}" for k in range(1, degree + 1))])
+
+
+def known_powers(domain: Domain, given: Mapping[str, str]) -> dict[str, Ratio]:
+    """Exponentials that are 1, or powers of others, since a number was put into their exponents.
+
+    e**a = 1 if a is the zero polynomial, and e**a = (e**b)**k if a = k b for a whole number k.
+    """
+    found: dict[str, Ratio] = {}
+    exponents: dict[str, Ratio] = {}
+    linked = [n for n, v in domain.items() if v.exp_of is not None and n not in given]
+    bare, moved = {name: generator(name) for name in domain}, [n for n in linked if domain[n].moved]
     for name in [n for n in linked if moved and n not in moved] + moved:
         try:
-            own = evaluate(variables[name]["exp_of"], bare, RATIOS, [])
+            undivided(domain[name].argument, bare, [])
+            own = evaluate(domain[name].argument, bare, RATIOS)
         except RefusedError:  # a function, or a divisor, of what is no number yet
             continue
         twin = next(((n, k) for n, u in exponents.items() if (k := multiple(own, u))), None)
-        if name in moved and (twin or not own[0]):
-            found[name] = power(bare[twin[0]], Fraction(twin[1]), RATIOS) if twin else RATIOS[int](1)
+        if name in moved and twin is not None:
+            found[name] = power(bare[twin[0]], Fraction(twin[1]), RATIOS)
+        elif name in moved and not own[0]:
+            found[name] = constant(1)
         else:
             exponents[name] = own
     return found
-def multiple(u, v):
+
+
+def multiple(u: Ratio, v: Ratio) -> int:
     """The whole number k with u = k v; 0 if there is none."""
     top, bottom = times(u[0], v[1]), times(v[0], u[1])
-    k = Fraction(next(iter(top.values()), 0), bottom.get(next(iter(top), ()), 1))
+    k = Fraction(next(iter(top.values()), 0)) / bottom.get(next(iter(top), ()), 1)
     return int(k) if k.denominator == 1 and top == {m: k * c for m, c in bottom.items()} else 0
-def reached(texts, variables):
-    """The variables of the texts, and those of their domains."""
-    found, waiting = set(), [name for text in texts for name in names(text)]
-    while waiting:
-        name = waiting.pop()
-        if name in variables and name not in found:
-            v, linked = variables[name], link(variables[name])
-            found.add(name)
-            waiting += [n for text in (v["lower"], v["upper"], linked and linked[1]) if text for n in names(text)]
-    return [name for name in variables if name in found]
-def series(text, degree):
-    """The Taylor polynomial of exp; it lies below exp everywhere if its degree is odd."""
-    return " + ".join(["1", *(f"({text})**{k}/{math.factorial(k)}" for k in range(1, degree + 1))])
-def derivative(ratio, x, rates):
-    """The derivative of a quotient in x; some names are functions of x with these derivatives."""
-    def along(polynomial):
-        found = {}, {(): 1}
-        for monomial, c in polynomial.items():
-            for name, power in monomial:
-                if name == x or name in rates:
-                    rest = tuple((n, e - (n == name)) for n, e in monomial if e > 1 or n != name)
-                    one = {rest: c * power}, {(): 1}
-                    found = ratio_sum(found, one if name == x else RATIOS[ast.Mult](one, rates[name]))
-        return found
-    top, bottom = ((part, {(): 1}) for part in ratio)
-    lost = RATIOS[ast.Mult](top, along(ratio[1]))
-    gained = RATIOS[ast.Mult](along(ratio[0]), bottom)
-    return RATIOS[ast.Div](difference(gained, lost, RATIOS), RATIOS[ast.Mult](bottom, bottom))
-def rises(gap, relation, variables, evidence, given, env, nonzero):
-    """The gap is factor * function with a positive factor, and the function starts correctly and never falls.
 
-    It starts at the lower bound of one variable, and its derivative in that variable is shown to keep the relation.
+
+def by_rise(claim: Universal, evidence: Evidence) -> None:
+    """right - left = factor * function with factor > 0, where the function begins right and its derivative keeps it.
+
+    The variable x moves from its end `from` ("lower", unless said otherwise) and is free, real and bounded there; no
+    other domain moves with it. Let f be the function with all other free variables fixed. Then f(x) = f(begin) + the
+    integral of f' from there to x, as f is continuous up to the beginning, even if that is excluded (below). If
+    f(begin) >= 0 and f' >= 0 inside, f(x) >= 0. It is > 0 if f(begin) > 0; or if x never is at the beginning, as
+    that end is open, and f' > 0. From "upper" the sign of f' is opposite.
+
+    Continuous: a divisor of f must not vanish at the beginning, where the slacks of x and of all that moves with it may
+    be 0 although they are positive on the domain. Inside: the point must stay in the domain while x moves, so a linked
+    variable that moves has no end that it could cross (`_never_leaves`). At the beginning a linked variable is e**0,
+    ln 1, or one that is known not to move and has the same argument.
     """
-    x, bare = evidence["variable"], lambda text: evaluate(text, env, RATIOS)
-    v, linked = variables[x], {n: link(u) for n, u in variables.items() if link(u)}
-    known = [*nonzero, *(env[n] for n, (function, _) in linked.items() if function == "exp")]
-    own = partial(evaluate, env=env, algebra=RATIOS, nonzero=known)
-    side, back = evidence.get("from", "lower"), evidence.get("from") == "upper"
-    require(side in ("lower", "upper") and not given and x not in linked, "a rise of another kind")
-    require(not v.get("integer") and v[side] is not None, f"{x} has no beginning")
-    leaning = {n for n, u in variables.items() for e in (u["lower"], u["upper"]) if e and x in reached([e], variables)}
-    require(not leaning and relation in ("<=", "<"), f"the domain of {leaning} moves with {x}")
-    at, rates = {**env, x: own(v[side])}, {}
-    for name, (function, text) in linked.items():
-        u, argument = variables[name], own(text)
-        rate = derivative(argument, x, rates)
-        if rate[0]:
-            grows = all(c > 0 and all(variables[n]["lower"] == "0" for n, _ in m) for m, c in argument[0].items())
-            wide = u["lower"] in (None, "0") if function == "exp" else u["lower"] is None
-            grows = grows and argument[1].keys() == {()} and argument[1][()] > 0
-            wide = wide or (function == "exp" and u["lower"] == "1" and grows)
-            require(u["upper"] is None and wide, f"{name} is kept from its value at the beginning")
-            there, first = evaluate(text, at, RATIOS), RATIOS[int](0 if function == "exp" else 1)
-            still = (n for n, (other, _) in linked.items() if n not in {*rates, name} and other == function)
-            alike = [n for n in still if same(own(linked[n][1]), there)]
-            require(same(there, first) or alike, f"{name} is none that is known at the beginning")
-            rates[name] = RATIOS[ast.Mult](rate, env[name]) if function == "exp" else RATIOS[ast.Div](rate, argument)
-            at[name] = difference(RATIOS[int](1), first, RATIOS) if same(there, first) else env[alike[0]]
-    require(names(evidence["factor"]) | names(evidence["function"]) <= variables.keys(), "a slack has no derivative")
-    function, slope, start = own(evidence["function"]), evidence["slope"], evidence["start"]
-    require(same(gap, RATIOS[ast.Mult](bare(evidence["factor"]), function)), "factor and function are not the gap")
+    slacks, x, side = Slacks(claim, evidence), evidence["variable"], evidence.get("from", "lower")
+    domain, env = claim.domain, slacks.env
+    v = domain[x]
+    require(side in ("lower", "upper") and not slacks.given and v.is_free, "a rise of another kind")
+    first, is_open = (v.lower, v.lower_open) if side == "lower" else (v.upper, v.upper_open)
+    first = require(None if v.integer else first, f"{x} has no beginning")
+    leaning = {n for n, u in domain.items() for end in (u.lower, u.upper) if end and x in reached([end], domain)}
+    require(not leaning and claim.relation in ("<=", "<"), f"the domain of {leaning} moves with {x}")
+    # The linked variables that move with x, with their derivatives: each after those in its argument.
+    rates: dict[str, Ratio] = {}
+    for name, u in domain.items():
+        if not u.is_free:
+            argument = evaluate(u.argument, env, RATIOS)
+            rate = derivative(argument, x, rates)
+            if rate[0]:
+                require(_never_leaves(u, argument, domain), f"{name} is kept from its value at the beginning")
+                rates[name] = by(rate, env[name]) if u.function == "exp" else over(rate, argument)
+    closed = {**slacks.signs, **{end + name: 1 for name in (x, *rates) for end in ("lo_", "hi_")}}
+    known = [form for text, form in zip(slacks.texts, slacks.forms, strict=True) if _is_positive(text, closed)]
+    known += [env[name] for name, u in domain.items() if u.function == "exp"]
+    for text in (first, evidence["function"], *(domain[name].argument for name in rates)):
+        undivided(text, env, known)
+    at = {**env, x: evaluate(first, env, RATIOS)}
+    for name in rates:
+        at[name] = _at_the_beginning(domain[name], at, env, {n: u for n, u in domain.items() if n not in rates})
+    require(names(evidence["factor"]) | names(evidence["function"]) <= domain.keys(), "a slack has no derivative")
+    factor, function = (evaluate(evidence[key], env, RATIOS) for key in ("factor", "function"))
+    start, slope = evidence["start"], evidence["slope"]
+    require(same(slacks.gap, by(factor, function)), "factor and function are not the gap")
     along = derivative(function, x, rates)
-    rising = difference(RATIOS[int](0), along, RATIOS) if back else along
-    require(same(bare(slope["function"]), rising), "the derivative is another")
-    require(same(bare(start["function"]), evaluate(evidence["function"], at, RATIOS)), "it begins with another value")
-    strict = {start["relation"], slope["relation"]} if v[side + "_open"] else {start["relation"]}
-    require(relation == "<=" or "<" in strict, "nothing shows that the sides differ")
-    everywhere("0", "<", evidence["factor"], variables, evidence["positive"], given)
+    rising = by(constant(-1 if side == "upper" else 1), along)
+    require(same(evaluate(slope["function"], env, RATIOS), rising), "the derivative is another")
+    value = evaluate(evidence["function"], at, RATIOS)
+    require(same(evaluate(start["function"], env, RATIOS), value), "it begins with another value")
+    strict = {start["relation"], slope["relation"]} if is_open else {start["relation"]}
+    require(claim.relation == "<=" or "<" in strict, "nothing shows that the sides differ")
+    everywhere(claim.about("0", "<", evidence["factor"]), evidence["positive"])
     for one in (start, slope):
         require(one["relation"] in ("<=", "<"), "not an inequality")
-        everywhere("0", one["relation"], one["function"], variables, one["proof"], given)
+        everywhere(claim.about("0", one["relation"], one["function"]), one["proof"])
 
-def part(s):
+
+def _is_positive(text: str, signs: Mapping[str, int]) -> bool:
+    try:
+        return sign(parsed(text), signs) == 2
+    except RefusedError:  # a divisor inside of it is not
+        return False
+
+
+def _never_leaves(u: Variable, argument: Ratio, domain: Domain) -> bool:
+    """Whether a linked variable stays within its ends while its argument moves.
+
+    It has no upper end; and no lower one, or that of every exponential, 0; or 1, where the argument is a polynomial
+    with positive coefficients in variables from 0 on: such an argument is positive inside if it is so at all.
+    """
+    if u.upper is not None or u.lower is None or (u.function == "exp" and u.lower == "0"):
+        return u.upper is None
+    top, bottom = argument
+    grows = all(c > 0 and all(domain[n].lower == "0" for n, _ in m) for m, c in top.items())
+    return u.function == "exp" and u.lower == "1" and grows and bottom.keys() == {()} and bottom[()] > 0
+
+
+def _at_the_beginning(u: Variable, at: Mapping[str, Ratio], env: Mapping[str, Ratio], still: Domain) -> Ratio:
+    """The value of a linked variable where x begins: known, or that of one which does not move."""
+    there = evaluate(u.argument, at, RATIOS)
+    if same(there, constant(0 if u.function == "exp" else 1)):
+        return constant(1 if u.function == "exp" else 0)
+    others = (n for n, other in still.items() if other.function == u.function)
+    alike = next((n for n in others if same(evaluate(still[n].argument, env, RATIOS), there)), None)
+    return env[require(alike, f"{u.name} is none that is known at the beginning")]
+
+
+RULES: dict[str, Callable[[Universal, Evidence], None]] = {
+    "identity": by_form,
+    "certificate": by_form,
+    "halves": by_halves,
+    "cases": by_cases,
+    "steps": by_steps,
+    "box": by_box,
+    "rise": by_rise,
+}
+"""By the kind of the evidence."""
+
+# --- Verdicts on statements ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A formal statement with its evidence, as a report has it."""
+
+    quantifier: str
+    left: str
+    relation: str
+    right: str
+    domain: Domain
+    constant: str | None
+    evidence: Evidence
+
+    def near(self) -> Domain:
+        """The variables that the sides reach: a relation for all their values needs no others."""
+        kept = reached([self.left, self.right], self.domain)
+        return {name: self.domain[name] for name in kept}
+
+
+def part(s: Mapping[str, Any]) -> str:
     """The verdict that the evidence of one part shows; RefusedError if it shows none."""
     begin()
-    evidence, variables, quantifier = s["evidence"], declared(s), s["quantifier"]
-    kind, left, relation, right = evidence["kind"], s["left"], s["relation"], s["right"]
-    near = {n: variables[n] for n in reached([left, right], variables)}  # a proof for all their values needs no others
-    require(relation in RELATIONS and names(left) | names(right) <= variables.keys(), "not a well-formed statement")
-    if kind == "undecided" or (kind == "value" and not variables and quantifier in ("for all", "there is")):
-        verdicts = {True: "PROVED", False: "REFUTED", None: "UNDECIDED"}
-        return verdicts[None if kind == "undecided" else holds(left, relation, right, {}, evidence)]
-    if kind == "counterexample" and quantifier == "for all":
-        require(not holds(left, relation, right, inside(variables, evidence["point"]), evidence), "it holds there")
-    elif kind == "example" and quantifier == "there is":
-        require(holds(left, relation, right, inside(variables, evidence["point"]), evidence), "it does not hold there")
-    elif kind == "denial" and quantifier == "there is":
-        sides = (left, right) if relation in ("==", "!=") else (right, left)
-        opposite, proof = {"==": "!=", "!=": "==", "<=": "<"}.get(relation, "<="), evidence["proof"]
-        inside(variables, proof["inside"])
-        if proof["kind"] != "smt":
-            everywhere(sides[0], opposite, sides[1], near, proof, {})
-    elif kind in ("constant", "escape") and quantifier == "one constant for all":
-        K, free = s["constant"], {n for n, v in variables.items() if not link(v)}
-        require(ends(variables[K]) == [("0", "<", K)] and not variables[K].get("integer"), f"{K} is not any number > 0")
-        if kind == "constant":
-            inside(variables, {**evidence["proof"]["inside"], K: evidence["constant"]})
-            everywhere(left, relation, right, variables, evidence["proof"], {K: evidence["constant"]})
-            return "PROVED"
-        path = evidence["path"]
-        require(all(n in near for n, v in variables.items() if "log_of" in v), "a logarithm may be undefined on it")
-        require(path.keys() == free - {K}, "the path does not give each variable")
-        whole = all(path[name].isdigit() for name in path if variables[name].get("integer"))
-        require(relation == "<=" and whole and all(names(text) <= {K} for text in path.values()), "not a path in K")
-        loose = {n: v if n == K else {**v, "lower": None, "upper": None} for n, v in variables.items()}
-        bounds = [end for name, v in variables.items() if name != K for end in ends(v)]
-        for bound, proof in zip([*bounds, (right, "<", left)], [*evidence["inside"], evidence["proof"]], strict=True):
-            everywhere(*bound, loose, proof, path)
-    else:
-        known = ("identity", "certificate", "halves", "cases", "box", "rise", "steps", "smt")
-        require(kind in known and quantifier == "for all", "the wrong evidence")
-        at = inside(variables, evidence["inside"])
-        if kind == "smt":  # z3's answer cannot be verified, but the relation must not fail at the given point
-            sides = [evaluate(side, at, INTERVALS) for side in (left, right)]
-            open_still = sides[0] != sides[1] and sides[0][0] <= sides[1][1] and sides[1][0] <= sides[0][1]
-            require(open_still or holds(left, relation, right, at), "it fails at the point of its own domain")
-        else:
-            everywhere(left, relation, right, near, evidence, {})
-    return "REFUTED" if kind in ("counterexample", "denial", "escape") else "PROVED"
+    domain = declared(s)
+    read = {key: s[key] for key in ("quantifier", "left", "relation", "right", "evidence")}
+    statement = Statement(**read, domain=domain, constant=s.get("constant"))
+    known = names(statement.left) | names(statement.right) <= domain.keys()
+    require(known and statement.relation in RELATIONS, "not a well-formed statement")
+    if statement.evidence["kind"] == "undecided":
+        return "UNDECIDED"
+    rule = VERDICTS.get((statement.quantifier, statement.evidence["kind"]))
+    return require(rule, "the wrong evidence")(statement)
+
+
+def from_values(s: Statement) -> str:
+    """A statement about numbers is what both sides' values say."""
+    require(not s.domain, "values of variables")
+    return "PROVED" if holds(s.left, s.relation, s.right, {}, s.evidence) else "REFUTED"
+
+
+def from_counterexample(s: Statement) -> str:
+    """One point of the domain at which the relation fails refutes that it holds everywhere."""
+    require(not holds(s.left, s.relation, s.right, inside(s.domain, s.evidence["point"]), s.evidence), "it holds there")
+    return "REFUTED"
+
+
+def from_example(s: Statement) -> str:
+    """One point of the domain at which the relation holds proves that there is one."""
+    require(holds(s.left, s.relation, s.right, inside(s.domain, s.evidence["point"]), s.evidence), "it does not there")
+    return "PROVED"
+
+
+def from_proof(s: Statement) -> str:
+    """A relation on a domain that is not empty."""
+    inside(s.domain, s.evidence["inside"])
+    everywhere(Universal(s.left, s.relation, s.right, s.near()), s.evidence)
+    return "PROVED"
+
+
+def from_solver(s: Statement) -> str:
+    """z3's answer cannot be verified, but the relation must not fail at the point that shows the domain not empty."""
+    at = inside(s.domain, s.evidence["inside"])
+    a, b = (evaluate(side, at, INTERVALS) for side in (s.left, s.right))
+    undecided = a != b and a[0] <= b[1] and b[0] <= a[1]
+    require(undecided or holds(s.left, s.relation, s.right, at), "it fails at the point of its own domain")
+    return "PROVED"
+
+
+def from_denial(s: Statement) -> str:
+    """There is no point at which the relation holds if its negation holds at all points of a domain not empty."""
+    sides = (s.left, s.right) if s.relation in ("==", "!=") else (s.right, s.left)
+    negated = replace(s, left=sides[0], relation=NEGATIONS[s.relation], right=sides[1], evidence=s.evidence["proof"])
+    (from_solver if negated.evidence["kind"] == "smt" else from_proof)(negated)
+    return "REFUTED"
+
+
+def any_positive(s: Statement) -> str:
+    """The constant of "there is one constant for all": any number > 0, whatever the other variables are."""
+    own = s.domain[require(s.constant, "there is no constant")]
+    free = own.is_free and not own.integer and own.ends() == [("0", "<", own.name)]
+    require(free and own.name == next(iter(s.domain)), f"{own.name} is not any number > 0")
+    return own.name
+
+
+def from_constant(s: Statement) -> str:
+    """With the evidence's constant the relation holds at all points of a domain that is not empty."""
+    K, value, proof = any_positive(s), s.evidence["constant"], s.evidence["proof"]
+    inside(s.domain, {**proof["inside"], K: value})
+    everywhere(Universal(s.left, s.relation, s.right, s.domain, {K: value}), proof)
+    return "PROVED"
+
+
+def from_escape(s: Statement) -> str:
+    """Whatever the constant K > 0, the relation fails at one point: the path gives its free variables, in terms of K.
+
+    Shown for all K: each end of each variable's domain (without assuming these ends), and right < left. A whole number
+    is the same for all K. Linked variables follow from the path, and their arguments are defined on it.
+    """
+    K, path, near = any_positive(s), s.evidence["path"], s.near()
+    require(path.keys() == {n for n, v in s.domain.items() if v.is_free} - {K}, "the path does not give each variable")
+    whole = all(re.fullmatch("[0-9]+", path[n]) for n in path if s.domain[n].integer)
+    require(s.relation == "<=" and whole and all(names(text) <= {K} for text in path.values()), "not a path in K")
+    loose = {n: v if n == K else replace(v, lower=None, upper=None) for n, v in s.domain.items()}
+    bounds = [end for name, v in s.domain.items() if name != K for end in v.ends()]
+    shown = {name for end in bounds for name in reached([end[0], end[2]], loose)} | near.keys()
+    for name in loose.keys() - shown:
+        if not loose[name].is_free:
+            require(loose[name].function == "exp", "a logarithm may be undefined on the path")
+            undivided(loose[name].argument, {n: generator(n) for n in loose}, [])
+    relations = [*bounds, (s.right, "<", s.left)]
+    for (left, relation, right), proof in zip(relations, [*s.evidence["inside"], s.evidence["proof"]], strict=True):
+        everywhere(Universal(left, relation, right, loose, path), proof)
+    return "REFUTED"
+
+
+VERDICTS: dict[tuple[str, str], Callable[[Statement], str]] = {
+    ("for all", "value"): from_values,
+    ("there is", "value"): from_values,
+    ("for all", "counterexample"): from_counterexample,
+    ("there is", "example"): from_example,
+    ("for all", "smt"): from_solver,
+    **{("for all", kind): from_proof for kind in RULES},
+    ("there is", "denial"): from_denial,
+    ("one constant for all", "constant"): from_constant,
+    ("one constant for all", "escape"): from_escape,
+}
+"""By the quantifier and the kind of the evidence."""

@@ -1,8 +1,9 @@
-"""The checker's arithmetic: functions on intervals, and a limit on the cost of checking one part.
+"""The checker's arithmetic: functions on intervals, polynomials, and a limit on the cost of checking one part.
 
 The second file of the independent checker (`recheck.py` is the first): only the standard library, and no code shared
 with the engines. An interval is a pair of fractions, low and high, equal if arithmetic is exact. Every function (exp,
 ln, erf, pi, Max, Min, Abs, Ind, and the roundings Fl and Ceil) returns an interval that contains all its values.
+Polynomials over the rationals, and their quotients, are exact.
 Polynomials and fractions grow with every power and product, so a short text can demand unlimited memory: steps are
 counted, and a report that would take hours is refused.
 """
@@ -12,11 +13,15 @@ from __future__ import annotations
 import ast
 import decimal
 import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
+from functools import lru_cache
+from itertools import product
 from typing import Any
 
 Interval = tuple[Fraction, Fraction]
+Algebra = Mapping[Hashable, Callable[..., Any]]
+"""Numbers, sums, products and quotients by the node of Python's syntax tree; functions by name."""
 
 
 class RefusedError(Exception):
@@ -46,7 +51,7 @@ def take(steps: int, bits: int = 0) -> None:
     require(_taken[0] <= EFFORT, "it takes too long to check")
 
 
-def size(numbers: Iterable[Fraction]) -> int:
+def size(numbers: Iterable[Fraction | int]) -> int:
     """Bits of the longest number."""
     return max((x.numerator.bit_length() + x.denominator.bit_length() for x in numbers), default=0)
 
@@ -150,3 +155,99 @@ INTERVALS: dict[Hashable, Callable[..., Interval]] = {
     "Ceil": lambda a: (Fraction(math.ceil(a[0])), Fraction(math.ceil(a[1]))),
 }
 """Operations by the node of Python's syntax tree, functions by name."""
+
+Monomial = tuple[tuple[str, int], ...]
+Polynomial = dict[Monomial, Fraction | int]
+"""Coefficients other than 0 by monomial; a monomial is sorted pairs of a name and a positive power."""
+Ratio = tuple[Polynomial, Polynomial]
+"""Top and bottom; the bottom is not the zero polynomial. Two ratios have equal values wherever both are defined if they
+are the `same`."""
+
+ONE: Polynomial = {(): 1}
+
+
+def total(p: Polynomial, q: Polynomial) -> Polynomial:
+    """p + q."""
+    take(1 + (len(p) + len(q)) // 4, size((*p.values(), *q.values())))
+    return {m: c for m in {**p, **q} if (c := p.get(m, 0) + q.get(m, 0))}
+
+
+@lru_cache(maxsize=2**14)
+def merged(m: Monomial, n: Monomial) -> Monomial:
+    """The product of two monomials."""
+    powers = dict(m)
+    powers.update((name, powers.get(name, 0) + exponent) for name, exponent in n)
+    return tuple(sorted(powers.items()))
+
+
+def times(p: Polynomial, q: Polynomial) -> Polynomial:
+    """p q."""
+    take(16 * len(p) * len(q), size((*p.values(), *q.values())))
+    result: Polynomial = {}
+    for (m, a), (n, b) in product(p.items(), q.items()):
+        key = merged(m, n)
+        result[key] = result.get(key, 0) + a * b
+    return {m: c for m, c in result.items() if c}
+
+
+def constant(value: Fraction | int) -> Ratio:
+    """A number as a ratio."""
+    return ({(): value} if value else {}), ONE
+
+
+def generator(name: str) -> Ratio:
+    """A variable as a ratio."""
+    return {((name, 1),): 1}, ONE
+
+
+def plus(a: Ratio, b: Ratio) -> Ratio:
+    """a + b."""
+    if a[1] == b[1]:
+        return total(a[0], b[0]), a[1]
+    return total(times(a[0], b[1]), times(b[0], a[1])), times(a[1], b[1])
+
+
+def by(a: Ratio, b: Ratio) -> Ratio:
+    """a b."""
+    return times(a[0], b[0]), times(a[1], b[1])
+
+
+def over(a: Ratio, b: Ratio) -> Ratio:
+    """a / b; RefusedError if b is zero everywhere."""
+    return times(a[0], b[1]), times(a[1], require(b[0], "a division by zero"))
+
+
+def minus(a: Ratio, b: Ratio) -> Ratio:
+    """a - b."""
+    return plus(a, by(constant(-1), b))
+
+
+def same(a: Ratio, b: Ratio) -> bool:
+    """Whether the two are one rational function."""
+    return times(a[0], b[1]) == times(b[0], a[1])
+
+
+def is_number(a: Ratio) -> bool:
+    """Whether it has no variables."""
+    return {*a[0], *a[1]} <= {()}
+
+
+def derivative(ratio: Ratio, x: str, rates: Mapping[str, Ratio]) -> Ratio:
+    """The derivative in x; the names in `rates` are functions of x with these derivatives."""
+
+    def along(polynomial: Polynomial) -> Ratio:
+        found = constant(0)
+        for monomial, c in polynomial.items():
+            for name, exponent in monomial:
+                if name == x or name in rates:
+                    rest = tuple((n, e - (n == name)) for n, e in monomial if e > 1 or n != name)
+                    one: Ratio = {rest: c * exponent}, ONE
+                    found = plus(found, one if name == x else by(one, rates[name]))
+        return found
+
+    top, bottom = ((part, ONE) for part in ratio)
+    gained, lost = by(along(ratio[0]), bottom), by(top, along(ratio[1]))
+    return over(minus(gained, lost), by(bottom, bottom))
+
+
+RATIOS: Algebra = {int: constant, ast.Add: plus, ast.Mult: by, ast.Div: over}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ldp_audit.claims import recheck, recheck_written
@@ -100,25 +100,26 @@ def _restricts(evidence: dict[str, Any]) -> None:
         after = recheck.declared(restricted)
         for name, old in recheck.declared(part).items():
             recheck.require(name in after, f"{name} is gone under the condition")
-            linked = {"exp_of": after[name].get("exp_of")} if recheck.link(old) is None else {}
-            if after[name] not in (old, {**old, **linked}):
-                kept = recheck.link(old) in (None, recheck.link(after[name]))
-                recheck.require(kept and _stays_whole(old, after[name], after), f"{name} is another kind of variable")
-                for bound in recheck.ends(old):
+            new = after[name]
+            linked = replace(old, exp_of=new.exp_of) if old.is_free else old
+            if new not in (old, linked):
+                kept = old.is_free or (old.exp_of, old.log_of) == (new.exp_of, new.log_of)
+                recheck.require(kept and _stays_whole(old, new, after), f"{name} is another kind of variable")
+                for bound in old.ends():
                     shown = any(_shows(one, bound, after) for one in evidence["narrower"])
                     recheck.require(shown, f"it is not shown that the condition restricts {name}")
 
 
-def _stays_whole(old: dict[str, Any], new: dict[str, Any], after: dict[str, Any]) -> bool:
+def _stays_whole(old: recheck.Variable, new: recheck.Variable, after: recheck.Domain) -> bool:
     """Whether a whole number still is one: by its kind, or as both its bounds are one whole number."""
-    if not old.get("integer") or new.get("integer"):
+    if not old.integer or new.integer:
         return True
-    end = new["lower"]
-    fixed = end is not None and end == new["upper"] and not {"/", "."} & {*end}
-    return fixed and all(after.get(name, {}).get("integer") for name in recheck.names(end))
+    end = new.lower
+    fixed = end is not None and end == new.upper and not {"/", "."} & {*end}
+    return fixed and all(name in after and after[name].integer for name in recheck.names(end))
 
 
-def _shows(part: dict[str, Any], bound: tuple[str, str, str], after: dict[str, Any]) -> bool:
+def _shows(part: dict[str, Any], bound: tuple[str, str, str], after: recheck.Domain) -> bool:
     """Whether a proved part states the bound for variables with the condition's domains."""
     own = recheck.declared(part)
     alike = all(after.get(name, variable) == variable for name, variable in own.items())

@@ -221,6 +221,72 @@ FORGED = {
         "0", "<=", "(u-1)**2*u*(u+1)*(u+2)*(u+3)",
         cert("*".join(f"(lo_L{k} + hi_L{k})" for k in range(5)) + "*lo_u", inside={"u": "1"}),
     ),
+    # ln u = u - 1 at u = 1, whatever the variable's own ends are.
+    "a slack of a logarithm that is never zero": record(
+        [var("u", "0", lo=True), var("log_1", log_of="u", lo=True, uo=True)], "log_1", "<", "u - 1",
+        cert("hi_log_1", ("lo_u",), {"u": "2"}),
+    ),
+    "a slack of a logarithm that is never zero, for two that differ": record(
+        [var("u", "0", lo=True), var("log_1", log_of="u", lo=True, uo=True)], "1 - 1/u", "!=", "log_1",
+        cert("lo_log_1", ("lo_u",), {"u": "2"}),
+    ),
+    "an even power of what is not defined": record(
+        [var("x", "0", "0/1")], "0*x", "<=", "-5", cert("5*lo_x*hi_x*(1/x)**2", inside={"x": "0"})
+    ),
+    "a divisor that is not defined where it should not vanish": record(
+        [var("x", "-1", "1")], "0*x", "<=", "1/(1 + (1/x)**2)",
+        cert("1/(1 + (1/x)**2)", ("1 + (1/x)**2", "(1/x)**2*(1 + hi_x + lo_x)"), inside={"x": "1"}),
+    ),
+    # With lo_L and hi_L >= 0, x = (x + 1)**2/(lo_L + hi_L + 4) would be positive; on (-1, 0] there is no logarithm.
+    "a logarithm whose own slacks show that it is one": record(
+        [var("x", "-1", "1", lo=True, uo=True), var("L", log_of="x")], "L - L", "<", "x",
+        cert("lo_x**2/(lo_L+hi_L+4)", ("lo_x**2/(lo_L+hi_L+4)", "lo_x"), inside={"x": "1/2"}),
+    ),
+    "an end whose own slacks show that it is defined": record(
+        [var("x", "-1", "1", lo=True), var("y", "1/x", "-1")], "0*y", "<=", "2 - x",
+        cert("hi_x+1", ("1/(lo_y+hi_y+1)",), inside={"x": "-1/2", "y": "-2"}),
+    ),
+    "an exponential whose exponent is not defined": record(
+        [var("x", "-1", "1"), var("t", "0", lo=True, exp_of="1/x")], "0", "<", "t", cert("lo_t", inside={"x": "1"})
+    ),
+    # At y = 0 the right side is -1. Where x begins, t is 1, so that t - 1 + y may vanish.
+    "a rise from a point where a divisor vanishes with an exponential": record(
+        [var("x", "0", lo=True), var("t", "1", lo=True, exp_of="x"), var("y", "0", "1-1")],
+        "0", "<=", "(y-(t-1))/((t-1)+y)",
+        {"kind": "rise", "inside": {"x": "1", "y": "0"}, "variable": "x", "factor": "1",
+         "function": "(y-(t-1))/((t-1)+y)", "divisors": ["lo_t+lo_y"], "positive": cert("1"),
+         "start": {"function": "1", "relation": "<=", "proof": cert("1")},
+         "slope": {"function": "-2*y*t/((t-1)+y)**2", "relation": "<=",
+                   "proof": cert("2*hi_y*(lo_t+1)/(lo_t+lo_y)**2", ("lo_t+lo_y",))}},
+    ),
+    "a rise without a strict beginning at a closed end": record(
+        [var("x", "0")], "0", "<", "x",
+        {"kind": "rise", "inside": at_one, "variable": "x", "factor": "1", "function": "x", "divisors": [],
+         "positive": cert("1"), "start": {"function": "0", "relation": "<=", "proof": cert("0")},
+         "slope": {"function": "1", "relation": "<", "proof": cert("1")}},
+    ),
+    "a solver's denial of what holds at its own point": record(
+        [x], "x", "<=", "1", {"kind": "denial", "proof": {"kind": "smt", "inside": {"x": "0"}}}, "there is"
+    ),
+    "an escape along which a linked variable is not defined": record(
+        [K, var("z", "0", "1"), var("x", "0"), var("t", exp_of="1/z")], "x", "<=", "K",
+        escape({"z": "0", "x": "K+1"}, [cert("0"), cert("1"), cert("lo_K+1")], cert("1")), MANY,
+    ),
+    "a Taylor polynomial that is less than exp everywhere": record(
+        [var("e", "0"), var("t", "1", lo=True, exp_of="e")], "1 + e", "<", "t",
+        cert("lo_t", taylor=1, inside={"e": "1"}),
+    ),
+    "exp(e) exp(-e) that is less than 1": record(
+        [var("e", "-1/2", "1/2"), var("t", "0", lo=True, uo=True, exp_of="e")], "t*(1 - e)", "<", "1",
+        cert("hi_t", taylor=1, inside={"e": "1/4"}),
+    ),
+    "a constant that is an exponential": record(
+        [x, var("K", "0", lo=True, exp_of="x")], "K + 1", "<=", "K",
+        {"kind": "escape", "path": {"x": "0"}, "inside": [cert("0"), cert("1")], "proof": cert("1")}, MANY,
+    ),
+    "zero to a power of zero that is a symbol": record(
+        [x], "x**0", "==", "1", {"kind": "identity", "divisors": [], "inside": at_one}
+    ),
 }  # fmt: skip
 
 
