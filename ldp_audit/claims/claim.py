@@ -123,9 +123,9 @@ def _bounds(old: Variable, new: Variable, swap: Mapping[Variable, Variable]) -> 
 
 @dataclass(frozen=True)
 class Reading:
-    """A more charitable formal reading of the source's words than the one that fails.
+    """Another formal reading of the source's words than the claim's own parts, and so another statement.
 
-    says: the reading in words.   parts: its statements. If they are proved, this is what the source says.
+    says: the reading in words.   parts: its statements, which are settled and shown, and never count for the verdict.
     """
 
     says: str
@@ -156,10 +156,12 @@ class Claim:
 
     id: short and stable.   name: a noun phrase for pictures and lists, one line of at most 32 characters.
     place: where the source says it.   says: restated in plain words.   latex: typeset.
-    parts: the formal statements, as the source has them; all must hold. Wherever statements are given, a function
-        without arguments may replace them: it is called when the claim is settled.
+    parts: the formal statements, in the most charitable reading of the source's words; all must hold. Wherever
+        statements are given, a function without arguments may replace them: it is called when the claim is settled.
+    reading: how the words are read in the parts, if they have another formal reading too.
     condition: tried if a part is refuted; the verdict is then CONDITIONAL.
-    kindest: the most charitable formal reading, tried if a part is refuted; if it is proved, so is the claim.
+    another: another formal reading, shown as another statement with verdicts of its own: a stricter one where the parts
+        are proved, a kinder one that fails too where they are refuted.
     looked: where the source was searched for the missing assumption, or for another meaning of the words.
     void: if the parts hold and these hold too, the claim is VACUOUS.
     corrected: what is true instead, or the tight form of what is true.
@@ -178,8 +180,9 @@ class Claim:
     says: str
     latex: str = ""
     parts: Parts = ()
+    reading: str = ""
     condition: Condition | None = None
-    kindest: Reading | None = None
+    another: Reading | None = None
     looked: str = ""
     void: Parts = ()
     corrected: Correction | None = None
@@ -201,8 +204,8 @@ class Claim:
             object.__setattr__(self, name, _statements(getattr(self, name), f"{name} of claim {self.id}"))
 
     def groups(self) -> dict[str, tuple[Statement, ...]]:
-        """Every formal statement by its role: the parts, the kindest reading, the parts under the condition, the proof
-        that this is a restriction, the statements that make the claim void, and the correction.
+        """Every formal statement by its role: the parts, those of another reading, the parts under the condition, the
+        proof that this is a restriction, the statements that make the claim void, and the correction.
 
         Raises ValueError for a condition on a variable that occurs in no part, and if a function that should return
         statements fails.
@@ -210,7 +213,7 @@ class Claim:
         condition, parts = self.condition, _statements_of(self.parts, "its parts")
         return {
             "parts": parts,
-            "kindest": _statements_of(self.kindest.parts, "the parts of its reading") if self.kindest else (),
+            "another": _statements_of(self.another.parts, "the parts of its reading") if self.another else (),
             "condition": condition.applied_to(parts) if condition else (),
             "narrower": condition.narrower(parts) if condition else (),
             "void": _statements_of(self.void, "what makes it void"),

@@ -12,10 +12,21 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-GROUPS = ("parts", "kindest", "condition", "narrower", "void", "corrected")
+GROUPS = ("parts", "another", "condition", "narrower", "void", "corrected")
 """The groups of formal statements in a claim's "evidence"."""
 
-_WORDS = ("place", "source", "statement", "latex", "assumptions", "rests_on", "condition", "kindest", "looked")
+_WORDS = (
+    "place",
+    "source",
+    "statement",
+    "latex",
+    "assumptions",
+    "rests_on",
+    "reading",
+    "condition",
+    "another",
+    "looked",
+)
 _FORMAL = ("label", "quantifier", "constant", "variables", "left", "relation", "right", "written")
 
 

@@ -73,7 +73,7 @@ def _claim(claim: dict[str, Any]) -> int:
         _restricts(evidence)
     argued, sizes = bool(evidence["argument"]), bool(evidence["sizes"])
     conditional = found["condition"] + found["narrower"]
-    verdict = claim_verdict(found["parts"], conditional, found["void"], found["kindest"], sizes=sizes, argued=argued)
+    verdict = claim_verdict(found["parts"], conditional, found["void"], sizes=sizes, argued=argued)
     recheck.require(verdict == claim["verdict"], f"the parts show {verdict}, the report says {claim['verdict']}")
     if claim["corrected"] is not None:
         correction = combine(found["corrected"]) if found["corrected"] else None
@@ -81,7 +81,7 @@ def _claim(claim: dict[str, Any]) -> int:
             correction == claim["corrected"]["verdict"], "the verdict on its correction is not what is shown"
         )
     refuted = [part["evidence"] for part in evidence["parts"] if part["verdict"] == Verdict.REFUTED]
-    shown = refuted[0] if refuted and verdict != Verdict.PROVED else None
+    shown = refuted[0] if refuted else None
     recheck.require(claim["counterexample"] == shown, "the counterexample shown is not the one in the evidence")
     return sum(by_solver_alone(part["evidence"]) for group in GROUPS for part in evidence[group])
 

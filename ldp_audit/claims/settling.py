@@ -115,7 +115,6 @@ def settle_claim(claim: Claim, seconds: float = math.inf) -> SettledClaim:
         _verdicts(groups["parts"]),
         _verdicts(groups["condition"] + groups["narrower"]),
         _verdicts(groups["void"]),
-        _verdicts(groups["kindest"]),
         sizes=bool(claim.sizes),
         argued=bool(claim.argument),
     )

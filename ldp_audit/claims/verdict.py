@@ -35,23 +35,19 @@ def claim_verdict(
     parts: Sequence[Verdict],
     condition: Sequence[Verdict] = (),
     void: Sequence[Verdict] = (),
-    kindest: Sequence[Verdict] = (),
     *,
     sizes: bool = False,
     argued: bool = False,
 ) -> Verdict:
-    """The verdict of a claim from those of its parts.
+    """The verdict of a claim from those of its own parts: no other statement can stand in for them.
 
-    parts: as published.  condition: under the assumption that the paper does not state.
-    kindest: of the most charitable formal reading, which counts as the source's if it makes the claim true.
+    parts: as published, in the most charitable reading.  condition: under the assumption that the paper does not state.
     void: statements that, if true, make a true claim worthless.
     sizes: the parts cover listed sizes only.  argued: a prose argument replaces parts.
     """
     if not parts:
         return Verdict.PROSE if argued else Verdict.UNDECIDED
     whole = combine(parts)
-    if whole is Verdict.REFUTED and kindest and combine(kindest) is Verdict.PROVED:
-        whole = Verdict.PROVED
     if whole is Verdict.REFUTED and condition and combine(condition) is Verdict.PROVED:
         return Verdict.CONDITIONAL
     if whole is not Verdict.PROVED:

@@ -104,7 +104,7 @@ def claim_record(paper: Paper, settled: SettledClaim) -> dict[str, Any]:
         "verdict": str(settled.verdict),
         "engine": _engines(settled),
         "seconds": round(settled.seconds, 4),
-        "counterexample": None if settled.verdict is Verdict.PROVED else refuted,  # not one of another reading
+        "counterexample": refuted,
         "experiments": [line for name in claim.experiments for line in _experiment(name)],
     }
 
@@ -133,7 +133,8 @@ def _stated(paper: Paper, claim: Claim, groups: dict[str, list[dict[str, Any]]])
         "assumptions": list(claim.assumptions),
         "rests_on": list(claim.rests_on),
         "condition": claim.condition.says if claim.condition else None,
-        "kindest": claim.kindest.says if claim.kindest else None,
+        "reading": claim.reading,
+        "another": claim.another.says if claim.another else None,
         "looked": claim.looked,
         "corrected": {"statement": corrected.says, "latex": corrected.latex} if corrected else None,
         "evidence": {**groups, "argument": claim.argument, "sizes": claim.sizes},
@@ -142,7 +143,7 @@ def _stated(paper: Paper, claim: Claim, groups: dict[str, list[dict[str, Any]]])
 
 def _engines(settled: SettledClaim) -> str:
     """The engines on which the verdict rests, without repetition; "argument" for prose alone."""
-    resting = (part for name, group in settled.groups.items() if name != "corrected" for part in group)
+    resting = (part for name, group in settled.groups.items() if name not in ("another", "corrected") for part in group)
     names = dict.fromkeys(part.engine for part in resting)
     return ", ".join(names) or ("argument" if settled.claim.argument else "none")
 

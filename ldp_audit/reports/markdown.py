@@ -65,13 +65,15 @@ def claim_chapter(claim: dict[str, Any]) -> str:
     notes += [f"Rests on: {text}." for text in claim["rests_on"]]
     notes += [f"Sizes covered: {claim['evidence']['sizes']}."] if claim["evidence"]["sizes"] else []
     lines += [f"\n{plain(note)}" for note in notes if note]
+    lines += ["", f"Read as: {plain(claim['reading'])}"] if claim["reading"] else []
     lines += _group(wording.as_stated(claim), claim["evidence"]["parts"])
-    if claim["kindest"]:
-        lines += _group(f"Read kindly: {plain(claim['kindest'].rstrip('.'))}", claim["evidence"]["kindest"])
     if claim["condition"]:
         lines += _group(f"Under the assumption: {plain(claim['condition'])}", claim["evidence"]["condition"])
         lines += _group("Which is a restriction", claim["evidence"]["narrower"])
     lines += ["", plain(f"Looked for in: {claim['looked'].rstrip('.')}.")] if claim["looked"] else []
+    if claim["another"]:
+        title = f"Another statement, which does not count for the verdict: {plain(claim['another'].rstrip('.'))}"
+        lines += _group(title, claim["evidence"]["another"])
     lines += _group("Why it is worth nothing", claim["evidence"]["void"])
     if claim["corrected"]:
         verdict = f" ({claim['corrected']['verdict']})" if claim["corrected"]["verdict"] else ""

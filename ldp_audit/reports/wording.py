@@ -12,7 +12,7 @@ LONG_FORM = 400
 """Longer forms (in characters) are cut in readable reports; report.json has them in full."""
 
 VERDICTS = {
-    "PROVED": "holds as stated, or as it is kindly read; the proof is below and can be rechecked",
+    "PROVED": "holds as stated, or as it is charitably read; the proof is below and can be rechecked",
     "REFUTED": "does not hold; an exact counterexample or the proof of its denial is below",
     "CONDITIONAL": "holds under an assumption that the source does not state, and fails without it",
     "VACUOUS": "holds, but of things that it was meant to exclude as well",
@@ -39,14 +39,14 @@ def digest(claims: list[dict[str, Any]]) -> str:
 
 def badge(claim: dict[str, Any]) -> str:
     """The verdict as displayed, with a mark on proofs that rest on a solver's word alone."""
-    parts = [part for group in ("parts", "kindest", "condition", "narrower") for part in claim["evidence"][group]]
+    parts = [part for group in ("parts", "condition", "narrower") for part in claim["evidence"][group]]
     rests_on_solver = any(by_solver_alone(part["evidence"]) for part in parts)
     return f"{claim['verdict']} (smt)" if rests_on_solver else claim["verdict"]
 
 
 def as_stated(claim: dict[str, Any]) -> str:
-    """The name of the claim's own parts, where there is a more charitable reading too."""
-    return "Read strictly" if claim["kindest"] else "As stated"
+    """The name of the claim's own parts."""
+    return "In this reading" if claim["reading"] else "As stated"
 
 
 def tagged(claim: dict[str, Any]) -> str:
@@ -106,7 +106,6 @@ def explain(part: dict[str, Any]) -> str:
 def counterexample(claim: dict[str, Any]) -> str:
     """The arithmetic line of the first refuted part; empty if none is refuted."""
     refuted = [part for part in claim["evidence"]["parts"] if part["verdict"] == "REFUTED"]
-    refuted = [] if claim["verdict"] == "PROVED" else refuted  # of another reading
     return explain(refuted[0]) if refuted else ""
 
 

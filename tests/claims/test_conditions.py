@@ -11,7 +11,7 @@ from ldp_audit.claims import Claim, Condition, Paper, Reading, Verdict, at_most,
 from ldp_audit.claims.recheck_report import recheck_claims
 from ldp_audit.claims.settling import BadClaimError, says_nothing, settle
 from ldp_audit.mechanisms.variable import EPSILON, ROOT_T, T, Variable
-from ldp_audit.reports import document, wording
+from ldp_audit.reports import document, html, markdown, wording
 from tests.together import together
 
 x = Variable("x", -2, 2)
@@ -85,14 +85,19 @@ def test_a_condition_cannot_be_about_anything_else() -> None:
         settle_claim(apart)
 
 
-def test_the_kindest_reading_is_the_source_s_if_it_is_true() -> None:
-    kind = Reading("x is meant up to a sign.", (at_most(x, 2),))
-    found, report = outcome(claim([at_most(x, 1)], kindest=kind, looked="Section 2"))
-    assert found is Verdict.PROVED
-    assert report["claims"][0]["counterexample"] is None
-    assert report["claims"][0]["looked"] == "Section 2"
-    unkind = Reading("It is meant so.", (at_most(x, 0),))
-    assert outcome(claim([at_most(x, 1)], kindest=unkind))[0] is Verdict.REFUTED
+def test_another_reading_is_another_statement_and_never_the_verdict() -> None:
+    """Before, parts of `kindest=` that are proved made a refuted claim PROVED, whatever they were about."""
+    unrelated = Reading("x is meant up to a sign.", (at_most(x, 2),))
+    found, report = outcome(claim([at_most(x, 1)], another=unrelated, looked="Section 2"))
+    assert found is Verdict.REFUTED
+    shown = report["claims"][0]
+    assert shown["counterexample"] == shown["evidence"]["parts"][0]["evidence"]
+    assert [part["verdict"] for part in shown["evidence"]["another"]] == ["PROVED"]
+    for page in (markdown.claim_chapter(shown), html.render(report)):
+        assert "x is meant up to a sign" in page
+        assert "does not count for the verdict" in page
+    strict = Reading("The words, strictly.", (at_most(x, 0),))
+    assert outcome(claim([at_most(x, 2)], reading="x is meant so.", another=strict))[0] is Verdict.PROVED
 
 
 def test_a_part_of_one_expression_twice_says_so() -> None:

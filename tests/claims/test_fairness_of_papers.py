@@ -1,4 +1,4 @@
-"""All shipped papers: each part says something, and no paper is accused before the kindest reading was tried."""
+"""All shipped papers: each part says something, and no paper is accused before its kindest reading was tried."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from ldp_audit.claims import at_most, equal, papers
 from ldp_audit.claims.claim import Claim, Condition, Correction, Reading
 from ldp_audit.claims.settling import SettledClaim, says_nothing, settle_claim
-from ldp_audit.claims.verdict import Verdict
+from ldp_audit.claims.verdict import Verdict, combine
 from ldp_audit.mechanisms.variable import Variable
 from tests.conftest import SettledPaper
 from tests.together import together
@@ -23,10 +23,10 @@ def idle(settled: SettledClaim) -> list[str]:
 def unlooked(settled: SettledClaim) -> bool:
     """Whether something is held against a paper without a word on where another meaning was looked for.
 
-    Without a kindest reading, that word must be that there is no other one.
+    Without another reading, that word must be that there is no other one.
     """
     claim = settled.claim
-    told = claim.looked.strip() if claim.kindest else "no other" in claim.looked
+    told = claim.looked.strip() if claim.another else "no other" in claim.looked
     return claim.source == "paper" and settled.verdict in AGAINST and not told
 
 
@@ -44,12 +44,18 @@ def test_what_is_held_against_a_paper_says_where_it_was_looked(settled: list[Set
     assert [one.claim.id for one in settled if unlooked(one)] == []
 
 
-def test_a_kindest_reading_is_another_one_and_is_shown_with_where_it_was_looked_for(
-    settled: list[SettledClaim],
-) -> None:
-    kind = [(one.claim, one.claim.kindest) for one in settled if one.claim.kindest]
-    assert kind
-    assert [claim.id for claim, kindest in kind if kindest.parts == claim.parts or not claim.looked.strip()] == []
+def test_another_reading_is_another_one_and_is_shown_with_where_it_was_looked_for(settled: list[SettledClaim]) -> None:
+    both = [(one.claim, one.claim.another) for one in settled if one.claim.another]
+    assert both
+    assert [claim.id for claim, another in both if another.parts == claim.parts or not claim.looked.strip()] == []
+
+
+def test_no_paper_is_refuted_where_another_reading_of_its_words_holds(settled: list[SettledClaim]) -> None:
+    """The kindest reading is the claim's own; where another one is entered, it is a stricter one, or fails as well."""
+    other = [(one, combine([part.verdict for part in one.groups["another"]])) for one in settled if one.claim.another]
+    assert [one.claim.id for one, verdict in other if verdict is Verdict.PROVED] == []
+    assert [one.claim.id for one, _ in other if one.verdict is Verdict.PROVED and not one.claim.reading] == []
+    assert {one.verdict for one, _ in other} == {Verdict.PROVED, Verdict.REFUTED}
 
 
 x, y = Variable("x", 0, 1), Variable("y", 0, 2)
@@ -60,7 +66,7 @@ x, y = Variable("x", 0, 1), Variable("y", 0, 2)
     [
         Claim("T-1", "here", "an identity", parts=(equal(2 * x - x, x, "x is x"),)),
         Claim("T-2", "here", "in a correction", parts=(at_most(x, 2),), corrected=Correction("", "", (at_most(x, x),))),
-        Claim("T-3", "here", "in a reading", parts=(at_most(x, 2),), kindest=Reading("", (equal(x, x),))),
+        Claim("T-3", "here", "in a reading", parts=(at_most(x, 2),), another=Reading("", (equal(x, x),))),
     ],
 )
 def test_a_part_that_says_nothing_is_found(claim: Claim) -> None:

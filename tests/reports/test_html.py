@@ -97,7 +97,7 @@ def hostile_report() -> dict:
         parts=(at_most(x, 0, HOSTILE), equal(x, x, HOSTILE)),
         condition=Condition(HOSTILE, (Variable("x", 0, 0),)),
         looked=HOSTILE,
-        kindest=Reading(HOSTILE, (at_most(x, 0, HOSTILE),)),
+        another=Reading(HOSTILE, (at_most(x, 0, HOSTILE),)),
         corrected=Correction(HOSTILE, "", (at_most(x, 1, HOSTILE),)),
         assumptions=(HOSTILE,),
         rests_on=(HOSTILE,),

@@ -130,26 +130,31 @@ def merged_cases() -> Claim:
         name="merging of the two cases",
         place="Appendix, proofs of Theorems 1 and 2, 'merge the cases'",
         says="The two cases, D to D and a record with (epsilon, 0) and D to D less a record with (0, delta), make the theorem.",
-        parts=(
-            at_most(grown.gain(theorem_1_pair(n)[0], 0), 0, "case 1, without replacement: epsilon as stated, delta 0"),
-            at_most(SEEN, k / n_spare, "case 2: epsilon 0, delta k/n"),
-            at_most(
-                back.gain(theorem_1_pair(n)[0]),
-                0,
-                "one n for both orders: case 1 the other way round, from D and x to D with delta 0",
-            ),
-        ),
-        kindest=Reading(
+        reading=(
             "n is the size of whichever data set comes first, as the proof begins with D and its size: every ordered pair is then one "
-            "of the two cases.",
+            "of the two cases."
+        ),
+        parts=(
+            at_most(grown.gain(theorem_1_pair(n)[0], 0), 0, "case 1, without: 'the sample does not hold x'"),
+            at_most(grown.gain(theorem_1_pair(n)[0]), 0, "and 'it holds x'"),
+            at_most(SEEN, k / n_spare, "case 2, without: 'it holds x'"),
+            at_most(WITHOUT[0].gain(1, 0), 0, "and 'it does not'"),
+            at_most(WITH[2].gain(1 / kept), 0, "case 1, with replacement: 'it holds x' ('it does not': equality)"),
+            at_most(WITH[0].gain(1, 0), 0, "case 2, with: 'it does not hold x'"),
+            *drawn_at_least_once(),
+        ),
+        another=Reading(
+            "The words, strictly.",
             (
-                at_most(grown.gain(theorem_1_pair(n)[0], 0), 0, "case 1, without: 'the sample does not hold x'"),
-                at_most(grown.gain(theorem_1_pair(n)[0]), 0, "and 'it holds x'"),
-                at_most(SEEN, k / n_spare, "case 2, without: 'it holds x'"),
-                at_most(WITHOUT[0].gain(1, 0), 0, "and 'it does not'"),
-                at_most(WITH[2].gain(1 / kept), 0, "case 1, with replacement: 'it holds x' ('it does not': equality)"),
-                at_most(WITH[0].gain(1, 0), 0, "case 2, with: 'it does not hold x'"),
-                *drawn_at_least_once(),
+                at_most(
+                    grown.gain(theorem_1_pair(n)[0], 0), 0, "case 1, without replacement: epsilon as stated, delta 0"
+                ),
+                at_most(SEEN, k / n_spare, "case 2: epsilon 0, delta k/n"),
+                at_most(
+                    back.gain(theorem_1_pair(n)[0]),
+                    0,
+                    "one n for both orders: case 1 the other way round, from D and x to D with delta 0",
+                ),
             ),
         ),
         corrected=Correction(
@@ -178,11 +183,9 @@ def everything_sampled() -> Claim:
         name="sampling of all n records",
         place="Theorem 1, at k = n",
         says="Theorem 1 is meant for every subsample size k up to n.",
-        parts=(at_most(k, n - 1, "D less a record still holds k records to draw"),),
-        kindest=Reading(
-            "At k = n the delta is 1, which every mechanism satisfies, whatever it does with fewer than k records.",
-            (at_most(chance, k / all_of_it, "no event has a larger probability than k/n at k = n"),),
-        ),
+        reading="At k = n the delta is 1, which every mechanism satisfies, whatever it does with fewer than k records.",
+        parts=(at_most(chance, k / all_of_it, "no event has a larger probability than k/n at k = n"),),
+        another=Reading("The words, strictly.", (at_most(k, n - 1, "D less a record still holds k records to draw"),)),
         corrected=Correction(
             "For k <= n - 1 nothing need be said; at k = n the guarantee is empty, and a visible failure for want of records would "
             "tell the two data sets apart.",

@@ -37,7 +37,7 @@ def table_2_epsilon() -> Claim:
             prints_as(put(EPSILON_WITH, n, k), epsilon, f"{data}, n = {n}, k = {k}: rounds to {epsilon}")
             for (data, n, k), (epsilon, _, _) in TABLE_2.items()
         ),
-        kindest=Reading(
+        another=Reading(
             "With the decimal logarithm, as no base is named in what is left of the theorem.",
             tuple(
                 prints_as(
@@ -118,7 +118,7 @@ def table_2_draws() -> Claim:
                 *(part for (data, n, _), printed in rows.items() for part in row(data, n, used, printed)),
             ),
         ),
-        kindest=Reading(
+        another=Reading(
             "Of Theorem 1, sampling without replacement, whose delta is k/n.",
             tuple(
                 prints_as(
@@ -235,16 +235,17 @@ def distillation() -> Claim:
         name="accuracy of argmax distillation",
         place="Section 5.2, distillation approaches, against Table 3",
         says="Argmax shows a slightly better accuracy than logits and softmax.",
+        reading="On the whole: on average over the four rows.",
         parts=tuple(
-            less(other, argmax, f"row by row, {where}: argmax above {name}")
-            for where, (logits, softmax, argmax) in rows.items()
-            for name, other in (("logits", logits), ("softmax", softmax))
+            less(sum(row[i] for row in rows.values()), sum(row[2] for row in rows.values()), f"average: {name}")
+            for i, name in ((0, "logits"), (1, "softmax"))
         ),
-        kindest=Reading(
-            "On the whole: on average over the four rows.",
+        another=Reading(
+            "The words, strictly.",
             tuple(
-                less(sum(row[i] for row in rows.values()), sum(row[2] for row in rows.values()), f"average: {name}")
-                for i, name in ((0, "logits"), (1, "softmax"))
+                less(other, argmax, f"row by row, {where}: argmax above {name}")
+                for where, (logits, softmax, argmax) in rows.items()
+                for name, other in (("logits", logits), ("softmax", softmax))
             ),
         ),
         corrected=Correction(

@@ -22,21 +22,24 @@ def dimension_dependence() -> Claim:
         name="error's dependence on dimension",
         place="Section 1, contributions, and Table 1",
         says="The dimension dependence of the estimation error falls from O(sqrt(d)) to O(1/sqrt(d)).",
-        parts=(
-            order(
-                size / ratio,
-                K / size,
-                constant=K,
-                label="relative to one target, the gradient's coordinate v: squared noise over squared signal, in units of Q/(m v^2), "
-                "d = n + 1, at the largest selection probability P = e^epsilon_sel/d that the budget allows",
-            ),
-        ),
-        kindest=Reading(
+        reading=(
             "Each error about what it estimates: FedSel's about X, the mean of the sparse vectors, as in Theorem 4.1; the flat "
-            "solution's about the mean vector. As standard deviations of a coordinate, squared.",
+            "solution's about the mean vector. As standard deviations of a coordinate, squared."
+        ),
+        parts=(
+            at_most(picked * q / m, ratio * q / (m * dims), "FedSel: at most e^epsilon_sel Q/(m d), of order 1/d"),
+            at_most(dims * q / m - value**2 / m, dims * q / m, "flat, one of d: d Q/m less v^2/m, of order d"),
+        ),
+        another=Reading(
+            "The words, strictly.",
             (
-                at_most(picked * q / m, ratio * q / (m * dims), "FedSel: at most e^epsilon_sel Q/(m d), of order 1/d"),
-                at_most(dims * q / m - value**2 / m, dims * q / m, "flat, one of d: d Q/m less v^2/m, of order d"),
+                order(
+                    size / ratio,
+                    K / size,
+                    constant=K,
+                    label="relative to one target, the gradient's coordinate v: squared noise over squared signal, in units of Q/(m v^2), "
+                    "d = n + 1, at the largest selection probability P = e^epsilon_sel/d that the budget allows",
+                ),
             ),
         ),
         corrected=Correction(

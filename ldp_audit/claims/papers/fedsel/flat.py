@@ -141,25 +141,26 @@ def same_error_bound() -> Claim:
         place="Section 5.3",
         says="Duchi's mechanism and HM have the same optimal error bound as PM (worst-case variances of the same order).",
         latex=r"\max_x\mathrm{Var}_{Duchi}=\Theta(\max_x\mathrm{Var}_{PM})",
-        parts=tuple(order(left, K * right, constant=K, label=f"every epsilon: {name}") for name, left, right in pairs),
-        kindest=Reading(
-            "The bounds are asymptotic, for small epsilon: here epsilon <= 1, that is s = e^(epsilon/2) <= 1.65.",
-            (
-                *(
-                    order(left.subs(s, small), K * right.subs(s, small), constant=K, label=f"epsilon <= 1: {name}")
-                    for name, left, right in pairs
-                ),
-                at_most(
-                    wang.hybrid_variance().subs(s, hybrid_small),
-                    duchi_worst.subs(s, hybrid_small),
-                    "HM is at most Duchi's",
-                ),
-                at_most(
-                    piecewise_worst.subs(s, hybrid_small) / 2,
-                    wang.hybrid_variance().subs(s, hybrid_small),
-                    "and at least half of PM's",
-                ),
+        reading="The bounds are asymptotic, for small epsilon: here epsilon <= 1, that is s = e^(epsilon/2) <= 1.65.",
+        parts=(
+            *(
+                order(left.subs(s, small), K * right.subs(s, small), constant=K, label=f"epsilon <= 1: {name}")
+                for name, left, right in pairs
             ),
+            at_most(
+                wang.hybrid_variance().subs(s, hybrid_small),
+                duchi_worst.subs(s, hybrid_small),
+                "HM is at most Duchi's",
+            ),
+            at_most(
+                piecewise_worst.subs(s, hybrid_small) / 2,
+                wang.hybrid_variance().subs(s, hybrid_small),
+                "and at least half of PM's",
+            ),
+        ),
+        another=Reading(
+            "The words, strictly.",
+            tuple(order(left, K * right, constant=K, label=f"every epsilon: {name}") for name, left, right in pairs),
         ),
         corrected=Correction(
             "For epsilon to 0 the worst variances go like 4/epsilon^2 (Duchi, HM) and 16/(3 epsilon^2) (PM); for large epsilon "

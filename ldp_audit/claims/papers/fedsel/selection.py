@@ -54,26 +54,27 @@ def definition_2() -> Claim:
         place="Definition 2 with Lemmas 2 and 3",
         says="Definition 2 asks the bound of any two status vectors; PS meets it, and so does PE's empty answer.",
         latex=r"\Pr[M_1(z)=j]\le e^{\varepsilon_1}\Pr[M_1(z')=j]\quad\forall z,z'\in\{0,1\}^d",
+        reading="Of status vectors with exactly k ones, as the proof of Lemma 2 says.",
         parts=(
-            at_most(none, t * none_prime, "PE, d = 2, no index: z = 00 against z' = 11"),
-            at_most(
-                sampling_law((1, 1, 0), 1)[2],
-                t * sampling_law((0, 1, 1), 1)[2],
-                "PS, d = 3, k = 1, third index: z = 110 against z' = 011",
+            *(
+                equal(
+                    bit_by_bit(top(size, of)),
+                    bit_by_bit(bottom(size, of)),
+                    f"PE, d = {of}, k = {size}: no index, the first ones against the last ones",
+                )
+                for of, size in ((2, 1), (3, 1), (3, 2), (4, 2))
             ),
+            *private_sampling(),
         ),
-        kindest=Reading(
-            "Of status vectors with exactly k ones, as the proof of Lemma 2 says.",
+        another=Reading(
+            "The words, strictly.",
             (
-                *(
-                    equal(
-                        bit_by_bit(top(size, of)),
-                        bit_by_bit(bottom(size, of)),
-                        f"PE, d = {of}, k = {size}: no index, the first ones against the last ones",
-                    )
-                    for of, size in ((2, 1), (3, 1), (3, 2), (4, 2))
+                at_most(none, t * none_prime, "PE, d = 2, no index: z = 00 against z' = 11"),
+                at_most(
+                    sampling_law((1, 1, 0), 1)[2],
+                    t * sampling_law((0, 1, 1), 1)[2],
+                    "PS, d = 3, k = 1, third index: z = 110 against z' = 011",
                 ),
-                *private_sampling(),
             ),
         ),
         corrected=Correction(
@@ -98,21 +99,24 @@ def ties() -> Claim:
         place="Algorithms 3 and 4, line 2, with Lemmas 2 and 3",
         says="With z_j = 1 where |r_j| is among the top-k magnitudes, PE's empty answer is equally likely for all inputs and "
         "PS is epsilon_1-LDP.",
-        parts=(
-            equal(three[1], three[3], "PE, d = 3, k = 1: r = (1, 0, 0) against (1, 1, 1), no index"),
-            at_most(
-                sampling_law((1, 1, 0), 1)[2],
-                t * sampling_law((0, 1, 1), 1)[2],
-                "PS, d = 3, k = 1, third index: r = (1, 1, 0) against (0, 1, 1)",
-            ),
-        ),
-        kindest=Reading(
+        reading=(
             "The top k are k coordinates: of equal magnitudes the sorting of line 2 decides, so that exactly k are marked, as the "
-            "proof of Lemma 2 has it.",
+            "proof of Lemma 2 has it."
+        ),
+        parts=(
+            equal(bit_by_bit(top(1, 3)), bit_by_bit(bottom(1, 3)), "PE, d = 3, k = 1, no index"),
+            equal(bit_by_bit(top(2, 4)), bit_by_bit(bottom(2, 4)), "d = 4, k = 2 (all: FS-L2bot)"),
+            *private_sampling(),
+        ),
+        another=Reading(
+            "The words, strictly.",
             (
-                equal(bit_by_bit(top(1, 3)), bit_by_bit(bottom(1, 3)), "PE, d = 3, k = 1, no index"),
-                equal(bit_by_bit(top(2, 4)), bit_by_bit(bottom(2, 4)), "d = 4, k = 2 (all: FS-L2bot)"),
-                *private_sampling(),
+                equal(three[1], three[3], "PE, d = 3, k = 1: r = (1, 0, 0) against (1, 1, 1), no index"),
+                at_most(
+                    sampling_law((1, 1, 0), 1)[2],
+                    t * sampling_law((0, 1, 1), 1)[2],
+                    "PS, d = 3, k = 1, third index: r = (1, 1, 0) against (0, 1, 1)",
+                ),
             ),
         ),
         corrected=Correction(
@@ -148,16 +152,17 @@ def proportional_to_the_gradient() -> Claim:
         place="Section 1, on private top-1 selection",
         says="The exponential mechanism returns a dimension with a probability proportional to its absolute gradient.",
         latex=r"\frac{\Pr[2]}{\Pr[1]}=\frac ba",
-        parts=(
-            equal(
-                law[1] * small,
-                law[0] * large,
-                "of Section 4.1's mechanism, d = 2, a < b: the two probabilities stand as the magnitudes do",
+        reading="Loosely: the larger the absolute gradient, the likelier the dimension.",
+        parts=(less(law[0], law[1], "d = 2, a < b: the second is the likelier"),),
+        another=Reading(
+            "The words, strictly.",
+            (
+                equal(
+                    law[1] * small,
+                    law[0] * large,
+                    "of Section 4.1's mechanism, d = 2, a < b: the two probabilities stand as the magnitudes do",
+                ),
             ),
-        ),
-        kindest=Reading(
-            "Loosely: the larger the absolute gradient, the likelier the dimension.",
-            (less(law[0], law[1], "d = 2, a < b: the second is the likelier"),),
         ),
         corrected=Correction(
             "In Section 4.1's mechanism only the ranks count: (1, 2) and (1, 100) give the same probabilities, at t = 2 1/3 and 2/3.",

@@ -113,16 +113,17 @@ def no_clip_in_the_pseudocode() -> Claim:
         name="clipping of the selected value",
         place="Algorithm 1, lines 15 to 18, with Section 3.3",
         says="The report of the selected value is epsilon_2-LDP (here: Duchi's mechanism).",
-        parts=(
-            at_most(
-                1 - certain.subs(anywhere, 0),
-                t_2 * (1 - within),
-                "as the lines are printed: the lower report, value 0 against any x that has probabilities at all, |x| <= A",
+        reading="With the value clipped to [-1, 1] before it is perturbed, as the text of Section 3.3 says that it should be.",
+        parts=nontrivial(is_private(value_stage, t_2)),
+        another=Reading(
+            "The words, strictly.",
+            (
+                at_most(
+                    1 - certain.subs(anywhere, 0),
+                    t_2 * (1 - within),
+                    "as the lines are printed: the lower report, value 0 against any x that has probabilities at all, |x| <= A",
+                ),
             ),
-        ),
-        kindest=Reading(
-            "With the value clipped to [-1, 1] before it is perturbed, as the text of Section 3.3 says that it should be.",
-            nontrivial(is_private(value_stage, t_2)),
         ),
         corrected=Correction(
             "No line of the pseudocode clips, so who copies it must add the step. Without it epsilon is infinite at |s_j| = A (t = "
@@ -201,7 +202,7 @@ def theorem_3_1_with_encoding() -> Claim:
         says="The framework with PE as the selection is (epsilon_1 + epsilon_2)-LDP for any local vector.",
         latex=r"\frac{\Pr[v^*\mid v]}{\Pr[v^*\mid v']}\le e^{\varepsilon_1+\varepsilon_2}",
         parts=(at_most(joint, t * t_2 * joint_prime, "PE and Duchi, d = 2, k = 1: v = (1, 0) against (-1, 2), j = 1"),),
-        kindest=Reading(
+        another=Reading(
             "Of vectors whose values all lie in [-1, 1] and have no ties, so that nothing is clipped and exactly k are marked.",
             (at_most(pe, 6, "PE at e^epsilon_1 = 3, Duchi at e^epsilon_2 = 2, inputs in {-1, -1/2, 1/2, 1}^2"),),
         ),

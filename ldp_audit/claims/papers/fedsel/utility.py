@@ -55,10 +55,13 @@ def equation_2() -> Claim:
         place="Appendix A, eq. (2)",
         says="The variance of one coordinate of the sparse report is p E[zeta^2] - s^2 (here: Duchi's mechanism).",
         latex=r"\mathrm{Var}[s^*_{ij}]=p_{ij}\mathbb E[\zeta^2]-(s_{ij})^2",
-        parts=(equal(sparse.variance(), stated, "from the law of the report, s the value that is perturbed"),),
-        kindest=Reading(
-            "s is the entry of the sparse vector, whose mean is p times the value: E[s*] = s, as the line before has it.",
-            (equal(sparse.variance(), chance * sparse.at({chance: 1}).moment(2) - sparse.mean() ** 2, "from the law"),),
+        reading="s is the entry of the sparse vector, whose mean is p times the value: E[s*] = s, as the line before has it.",
+        parts=(
+            equal(sparse.variance(), chance * sparse.at({chance: 1}).moment(2) - sparse.mean() ** 2, "from the law"),
+        ),
+        another=Reading(
+            "The words, strictly.",
+            (equal(sparse.variance(), stated, "from the law of the report, s the value that is perturbed"),),
         ),
         corrected=Correction(
             "With s the perturbed value it is p E[zeta^2] - p^2 s^2, as E[s*] = p s. At t = 3, p = 1/8, s = 1 the printed formula gives -1/2, a negative "
@@ -106,19 +109,20 @@ def selection_probability() -> Claim:
         place="Appendix A, after eq. (2)",
         says="For EXP, PE and PS the probability p_ij that a dimension is selected is O(1/d).",
         latex=r"p_{ij}=O(1/d)",
+        reading="As d grows and epsilon_1 stays as it is: e to the selection's exact epsilon is a constant that does.",
         parts=(
-            order(
-                top_one.subs(t, size),
-                K / size,
-                constant=K,
-                label="epsilon_1 free to grow with d: PS, k = 1, epsilon_1 = ln d, d = n + 1: p = d/(2d - 1)",
-            ),
+            at_most(rho / (d - k + rho * k), rho / d, "PE, PS: at most rho/(d - k + rho k) (FS-PSopt)"),
+            at_most(rho / (weights + rho), rho / dims, "EXP: the other weights add up to d - 1 or more"),
         ),
-        kindest=Reading(
-            "As d grows and epsilon_1 stays as it is: e to the selection's exact epsilon is a constant that does.",
+        another=Reading(
+            "The words, strictly.",
             (
-                at_most(rho / (d - k + rho * k), rho / d, "PE, PS: at most rho/(d - k + rho k) (FS-PSopt)"),
-                at_most(rho / (weights + rho), rho / dims, "EXP: the other weights add up to d - 1 or more"),
+                order(
+                    top_one.subs(t, size),
+                    K / size,
+                    constant=K,
+                    label="epsilon_1 free to grow with d: PS, k = 1, epsilon_1 = ln d, d = n + 1: p = d/(2d - 1)",
+                ),
             ),
         ),
         corrected=Correction(
@@ -141,18 +145,19 @@ def noise_of_one_value() -> Claim:
         place="Appendix A, before eq. (1) and eq. (2)",
         says="E[zeta^2] = O(1/epsilon_2^2) and |s* - s| = O(1/epsilon_2) (here: Duchi's mechanism and PM).",
         latex=r"\mathbb E[\zeta^2]=O(\varepsilon_2^{-2}),\qquad|s^*-s|=O(\varepsilon_2^{-1})",
+        reading="An O without a range is one as epsilon_2 tends to 0: here on (0, 1].",
         parts=(
-            order(A**2, K / epsilon**2, constant=K, label="every epsilon_2: Duchi: E[zeta^2] = A^2"),
-            order(A + 1, K / epsilon, constant=K, label="Duchi: |s* - s| <= A + 1"),
-            order(reach, K / epsilon, constant=K, label="PM: |s* - s| <= C + 1 = 2s/(s - 1), s = e^(epsilon_2/2)"),
+            order(a_small**2, K / small**2, constant=K, label="Duchi: E[zeta^2], epsilon_2 <= 1"),
+            order(a_small + 1, K / small, constant=K, label="Duchi: |s* - s|, epsilon_2 <= 1"),
+            order(piecewise_second.subs(s, s_small), K / small**2, constant=K, label="PM: E[zeta^2] at |s| = 1"),
+            order(reach_small, K / small, constant=K, label="PM: |s* - s| <= C + 1"),
         ),
-        kindest=Reading(
-            "An O without a range is one as epsilon_2 tends to 0: here on (0, 1].",
+        another=Reading(
+            "The words, strictly.",
             (
-                order(a_small**2, K / small**2, constant=K, label="Duchi: E[zeta^2], epsilon_2 <= 1"),
-                order(a_small + 1, K / small, constant=K, label="Duchi: |s* - s|, epsilon_2 <= 1"),
-                order(piecewise_second.subs(s, s_small), K / small**2, constant=K, label="PM: E[zeta^2] at |s| = 1"),
-                order(reach_small, K / small, constant=K, label="PM: |s* - s| <= C + 1"),
+                order(A**2, K / epsilon**2, constant=K, label="every epsilon_2: Duchi: E[zeta^2] = A^2"),
+                order(A + 1, K / epsilon, constant=K, label="Duchi: |s* - s| <= A + 1"),
+                order(reach, K / epsilon, constant=K, label="PM: |s* - s| <= C + 1 = 2s/(s - 1), s = e^(epsilon_2/2)"),
             ),
         ),
         corrected=Correction(
@@ -196,7 +201,7 @@ def theorem_4_1() -> Claim:
                 "coordinate is off by A - 1 or more, surely",
             ),
         ),
-        kindest=Reading(
+        another=Reading(
             "For small epsilon_2 and many clients: epsilon_2 <= 1, and m as large as is wished. Whatever m is, d may grow beyond: with m "
             "clients whose selected coordinates differ, as they nearly surely do then, a coordinate has one client's error over m.",
             (
@@ -263,7 +268,7 @@ def acceptable_batch() -> Claim:
                 per_client, 1, "d = 100, epsilon_2 = 1, one client (more than 0.046): its error A - 1 is at most 1"
             ),
         ),
-        kindest=Reading(
+        another=Reading(
             "An error of at most some constant, however large, is acceptable, and Section 5.3's rule is not meant. Wherever log d is "
             "at most d epsilon_2^2, and so for every epsilon_2 if d is large enough, one client is then enough.",
             (

@@ -211,15 +211,18 @@ def range_of_own_weights() -> Claim:
         name="privacy with per-layer ranges",
         place="Section 5: c and r are set adaptively by the weight range of each layer",
         says="Setting c and r by the range of a layer's weights keeps the guarantee.",
-        parts=_from_another_range(
-            own, "of a layer is at most t times as likely from another layer, each in its own range"
-        ),
-        kindest=Reading(
+        reading=(
             "The layers are those of the averaged model W_l, as in Algorithm 1: the cloud calculates their ranges and sends them to "
-            "all clients, so that they are public when a client perturbs.",
-            (
-                at_most(plus, t * m_prime.atoms[0].probability, "with public c and r: the upper report"),
-                at_most(minus, t * m_prime.atoms[1].probability, "and the lower report"),
+            "all clients, so that they are public when a client perturbs."
+        ),
+        parts=(
+            at_most(plus, t * m_prime.atoms[0].probability, "with public c and r: the upper report"),
+            at_most(minus, t * m_prime.atoms[1].probability, "and the lower report"),
+        ),
+        another=Reading(
+            "The words, strictly.",
+            _from_another_range(
+                own, "of a layer is at most t times as likely from another layer, each in its own range"
             ),
         ),
         corrected=Correction(

@@ -50,7 +50,7 @@ def adaptive_gain() -> Claim:
         says="On CIFAR-10 with epsilon = 10 the adaptive range improves the accuracy by 45% over the fixed one.",
         latex=r"\varepsilon=10:\quad\mathrm{acc}(\text{adaptive})-\mathrm{acc}(\text{fixed})=45\%",
         parts=(prints_as(gain("CIFAR", 10), "45", "60.37 - 14.28 is 45 to the nearest point"),),
-        kindest=Reading(
+        another=Reading(
             "45 with the digits after it cut off.",
             (less(gain("CIFAR", 10), 46, "60.37 - 14.28 is below 46"),),
         ),

@@ -198,14 +198,17 @@ def size_of_the_crowd() -> Claim:
         place="Section 4, after Theorem 1",
         says="Both epsilon and r affect the privacy level: epsilon says how well a value is hidden in a crowd whose size r "
         "determines.",
-        parts=(somewhere(differ(tight_ratio(r), tight_ratio(r2)), "some two radii give different worst-case ratios"),),
-        kindest=Reading(
+        reading=(
             "The crowd is the range, and the level that of two given weights w > w' in it: how much likelier the upper report "
-            "is from w than from w' depends on both.",
-            (
-                less(diff(pair, r), 0, "the ratio falls as r grows"),
-                less(0, diff(pair, t), "and grows with epsilon"),
-            ),
+            "is from w than from w' depends on both."
+        ),
+        parts=(
+            less(diff(pair, r), 0, "the ratio falls as r grows"),
+            less(0, diff(pair, t), "and grows with epsilon"),
+        ),
+        another=Reading(
+            "The words, strictly.",
+            (somewhere(differ(tight_ratio(r), tight_ratio(r2)), "some two radii give different worst-case ratios"),),
         ),
         corrected=Correction(
             "The guarantee, the worst case over the range, is e^epsilon whatever c and r are: eq. (2) is its unit version, moved "

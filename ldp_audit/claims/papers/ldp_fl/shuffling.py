@@ -116,7 +116,7 @@ def model_shuffling() -> Claim:
                 equal(first[nobody], t**2 * second[nobody], "n = 2, d = 1, T = 2: the ratio is t^2"),
             ),
         ),
-        kindest=Reading(
+        another=Reading(
             "With a delta of 10^-5, which Definition 1 does not have, and at the paper's numbers of clients, d = 1 and T = 2: the counts "
             "of one weight in two rounds are (epsilon, delta)-indistinguishable.",
             central_at_the_papers_sizes()[:2],
@@ -158,7 +158,7 @@ def enough_per_weight() -> Claim:
                 equal(first[0, 0], t**2 * second[0, 0], "for every t: t^2"),
             ),
         ),
-        kindest=WITH_A_DELTA,
+        another=WITH_A_DELTA,
         looked="Section 4, parameter shuffling; Sections 3, 3.1.2 and 5.2; Algorithm 3; the appendix; all three conversions. The "
         "sentence before it is about a client, not about a single weight, and Definition 1 has no delta.",
     )
@@ -188,7 +188,7 @@ def curse_of_dimensionality() -> Claim:
                 equal(two[0][0, 0] / two[1][0, 0], t**2, "two weights: t^2"),
             ),
         ),
-        kindest=WITH_A_DELTA,
+        another=WITH_A_DELTA,
         looked="Abstract; Sections 1, 3.1.2 (Fig. 2), 4 and 7; all three conversions. The conclusion says 'mitigate', the abstract and "
         "Section 4 'bypass', with a budget of epsilon for each weight instead of T d epsilon. No delta is named.",
     )
@@ -289,7 +289,7 @@ def total_budget() -> Claim:
         parts=tuple(
             at_most(rounds * d * eps, eps, f"{name}: T d epsilon is at most {eps}") for name, rounds, eps in runs
         ),
-        kindest=WITH_A_DELTA,
+        another=WITH_A_DELTA,
         corrected=Correction(
             "They are those of one weight in one round (LF-T1). By Definition 1 a client spends T d epsilon: 10 d, 60 d and 150 d.",
             r"10\cdot1\cdot d,\quad15\cdot4\cdot d,\quad15\cdot10\cdot d",

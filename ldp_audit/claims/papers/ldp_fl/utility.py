@@ -301,20 +301,21 @@ def order_of_the_exponent() -> Claim:
         place="Appendix, eq. (9), last line",
         says="2 A^2 = O(epsilon^-2) and 4 e^epsilon/(3 (e^epsilon - 1)) = O(epsilon^-1).",
         latex=r"2A^2=O(\varepsilon^{-2}),\qquad\frac{4e^{\varepsilon}}{3(e^{\varepsilon}-1)}=O(\varepsilon^{-1})",
+        reading="An O without a range is one as epsilon tends to 0: here on (0, 1].",
         parts=(
-            order(2 * A**2, K / epsilon**2, constant=K, label="one constant for all epsilon > 0: the first"),
-            order(4 * t / (3 * (t - 1)), K / epsilon, constant=K, label="and the second"),
+            order(2 * a_small**2, K / small**2, constant=K, label="the first, epsilon <= 1"),
+            order(
+                4 * t_small / (3 * (t_small - 1)),
+                K / small,
+                constant=K,
+                label="the second, epsilon <= 1",
+            ),
         ),
-        kindest=Reading(
-            "An O without a range is one as epsilon tends to 0: here on (0, 1].",
+        another=Reading(
+            "The words, strictly.",
             (
-                order(2 * a_small**2, K / small**2, constant=K, label="the first, epsilon <= 1"),
-                order(
-                    4 * t_small / (3 * (t_small - 1)),
-                    K / small,
-                    constant=K,
-                    label="the second, epsilon <= 1",
-                ),
+                order(2 * A**2, K / epsilon**2, constant=K, label="one constant for all epsilon > 0: the first"),
+                order(4 * t / (3 * (t - 1)), K / epsilon, constant=K, label="and the second"),
             ),
         ),
         corrected=Correction(
@@ -364,15 +365,15 @@ def theorem_2() -> Claim:
         place="Theorem 2",
         says="With probability at least 1 - beta the error of the mean is below O(r sqrt(-log beta) / (epsilon sqrt n)).",
         latex=r"|\overline{M(w)}-\bar w|<O\Bigl(\frac{r\sqrt{-\log\beta}}{\varepsilon\sqrt n}\Bigr)",
-        parts=(one_client,),
-        kindest=Reading(
+        reading=(
             "An O without a range is one for small epsilon and beta: here epsilon <= 1 and beta <= 1/2, for every n. A larger "
-            "constant reaches to the paper's largest epsilon, 10.",
-            (
-                enough(Rational("4.328"), small, t_small),
-                enough(Rational(24), up_to_ten, t_up_to_ten),
-            ),
+            "constant reaches to the paper's largest epsilon, 10."
         ),
+        parts=(
+            enough(Rational("4.328"), small, t_small),
+            enough(Rational(24), up_to_ten, t_up_to_ten),
+        ),
+        another=Reading("The words, strictly.", (one_client,)),
         corrected=Correction(
             "For every epsilon, n and beta: the error is at most r A sqrt(2 ln(2/beta)/n), with A <= 1 + 2/epsilon. The O hides that "
             "the error does not fall below r A/sqrt n > r/sqrt n however large epsilon is: its constant is at least epsilon A, "
