@@ -1,32 +1,25 @@
-"""The statements of a report's claims, without their verdicts, for a comparison with their source.
+"""What a report's pages show beside proofs, for a comparison with its source: statements, papers, figures, engines.
 
 A claim's statement is its words and its formal parts with their domains, group by group. The manifest lists the claims
-with the number of their parts and a digest of the statement; `against` compares statements word by word with those that
-a paper's own functions build. Uses only the standard library, as the rest of the checker.
+with the number of their parts and a digest of the statement; `against` compares them word by word with those that a
+paper's own functions build, and papers and figures too. What only settling a claim again can tell, `settled_otherwise`
+compares. Uses only the standard library, as the rest of the checker.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 GROUPS = ("parts", "another", "condition", "narrower", "void", "corrected")
 """The groups of formal statements in a claim's "evidence"."""
 
-_WORDS = (
-    "place",
-    "source",
-    "statement",
-    "latex",
-    "assumptions",
-    "rests_on",
-    "reading",
-    "condition",
-    "another",
-    "looked",
-)
+_OF_THE_SOURCE = ("name", "place", "source", "statement", "latex", "assumptions", "rests_on")
+_OF_THE_READING = ("reading", "condition", "another", "looked", "experiments")
+_WORDS = (*_OF_THE_SOURCE, *_OF_THE_READING)
 _FORMAL = ("label", "quantifier", "constant", "variables", "left", "relation", "right", "written")
 
 
@@ -54,14 +47,30 @@ def manifest(claims: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+def counted(claims: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The verdicts on the papers' own claims, most frequent first, and the number of other claims."""
+    own = Counter(claim["verdict"] for claim in claims if claim["source"] == "paper")
+    return {"summary": dict(own.most_common()), "not_the_papers": len(claims) - own.total()}
+
+
+_CLAIMS = {"schema_version", "tool", "papers", "summary", "not_the_papers", "manifest", "failed", "claims", "figures"}
+"""The keys of a report about claims. A whole report has further sections, which nothing here can compute again."""
+
+
+def digests_of_sections(report: Mapping[str, Any]) -> dict[str, str]:
+    """SHA-256 of each section that is not about claims (audits, accounts, training, ...)."""
+    return {key: digest(value) for key, value in report.items() if key not in {*_CLAIMS, "sections"}}
+
+
 def digest(data: Any) -> str:
     """SHA-256 of JSON-ready data, independent of the order of keys."""
-    return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    plain = json.loads(json.dumps(data))  # a number as a key becomes a text, and is sorted as one
+    return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def complaints(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Ids and complaints: claims of the manifest that are missing from the report, duplicated or changed, and claims
-    outside the manifest."""
+    outside the manifest; a summary that does not count the claims; and sections that are not those of their digests."""
     listed, claims = report.get("manifest"), report["claims"]
     if not isinstance(listed, list):
         yield "manifest", "the report has none, so that nothing says which claims it should hold"
@@ -79,14 +88,20 @@ def complaints(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield one["id"], f"it has not the {one['parts']} formal parts that the manifest counts"
         elif digest(stated(claim)) != one["sha256"]:
             yield one["id"], "its statement is not the one whose digest the manifest has"
+    for key, value in counted(claims).items():
+        if report.get(key) != value:
+            yield key, f"the report has {_short(report.get(key))}, its claims make {_short(value)}"
+    if (report.get("sections") or {}) != digests_of_sections(report):
+        yield "sections", "what is not about claims is not what its digests say"
 
 
-def against(report: dict[str, Any], source: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Ids and the differences of the report's statements from those of the source, word by word.
+def against(report: dict[str, Any], source: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Ids and the differences of the report from its source, word by word.
 
-    source: the claims as a report would hold them before they are settled; with `paper` and `id`.
+    source: "claims" as a report would hold them before they are settled, "papers" and "figures".
     """
-    made = {(claim["paper"], claim["id"]): stated(claim) for claim in source}
+    source = json.loads(json.dumps(source))
+    made = {(claim["paper"], claim["id"]): stated(claim) for claim in source["claims"]}
     seen = set()
     for claim in report["claims"]:
         key = (claim["paper"], claim["id"])
@@ -94,12 +109,40 @@ def against(report: dict[str, Any], source: Sequence[dict[str, Any]]) -> Iterato
         if key not in made:
             yield claim["id"], "the source has no such claim"
             continue
-        found, wanted = stated(claim), json.loads(json.dumps(made[key]))
+        found, wanted = stated(claim), made[key]
         for what in wanted:
             if found[what] != wanted[what]:
                 yield claim["id"], _difference(what, found[what], wanted[what])
     for _, name in made.keys() - seen:
         yield name, "the source has it, the report has not"
+    for what in ("papers", "figures"):
+        if report[what] != source[what]:
+            yield what, _difference(what, report[what], source[what])
+    if report["failed"]:
+        yield "failed", f"the report says that claims were not settled: {_short(report['failed'])}"
+
+
+def settled_otherwise(claim: dict[str, Any], again: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The claim's id and the differences from the same claim settled again: verdicts, engines, and what no checker
+    can verify, which is a solver's word and why a part is undecided."""
+    again = json.loads(json.dumps(again))
+    for key in ("verdict", "engine"):
+        if claim[key] != again[key]:
+            yield claim["id"], _difference(f"settled again, its {key}", claim[key], again[key])
+    for group in GROUPS:
+        for place, (part, other) in enumerate(zip(claim["evidence"][group], again["evidence"][group], strict=False)):
+            mine, wanted = _unverified(part), _unverified(other)
+            if mine != wanted:
+                yield claim["id"], _difference(f"settled again, formal {group}, number {place + 1}", mine, wanted)
+
+
+def _unverified(part: Mapping[str, Any]) -> dict[str, Any]:
+    """What no checker verifies of a part; not the solver's input, which no page shows and which has arbitrary names."""
+    found = {key: part[key] for key in ("verdict", "engine")}
+    if "smt" in (part["evidence"]["kind"], part["evidence"].get("proof", {}).get("kind")):
+        proof = part["evidence"].get("proof", part["evidence"])
+        return found | {"evidence": {key: value for key, value in proof.items() if key != "smtlib"}}
+    return found | ({"evidence": part["evidence"]} if part["evidence"]["kind"] == "undecided" else {})
 
 
 def _difference(what: str, found: Any, wanted: Any) -> str:

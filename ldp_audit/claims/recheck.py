@@ -440,14 +440,16 @@ def by_steps(claim: Universal, evidence: Evidence) -> None:
 def by_box(claim: Universal, evidence: Evidence) -> None:  # noqa: ARG001  (a box has no evidence but its kind)
     """Interval arithmetic on the whole domain separates the two sides.
 
-    Each variable is enclosed by the hull of its ends, closed even where they are open, or of its argument's function:
-    the domain is inside of this box. Interval arithmetic refuses a division by what contains 0. Two enclosures that
-    touch show `<=` alone.
+    Each free variable is enclosed by the hull of its ends, closed even where they are open, and a linked one by the
+    function of its argument: the domain is inside of this box. Interval arithmetic refuses a division by what contains
+    0, in the ends of a linked variable too, which it does not use. Two enclosures that touch show `<=` alone.
     """
     box: dict[str, Interval] = {}
     for name, v in claim.domain.items():
-        sides = [require(end, f"{name} has no end") for end in (v.lower, v.upper)] if v.is_free else [v.argument]
-        hulled = hull(*(end for side in sides for end in evaluate(side, box, INTERVALS)))
+        require(not v.is_free or None not in (v.lower, v.upper), f"{name} has no end")
+        found = {text: evaluate(text, box, INTERVALS) for text in v.texts()}
+        sides = found.values() if v.is_free else [found[v.argument]]
+        hulled = hull(*(end for side in sides for end in side))
         box[name] = hulled if v.is_free else INTERVALS[v.function](hulled)
     a, b = (evaluate(side, box, INTERVALS) for side in (claim.left, claim.right))
     shown = {"<=": a[1] <= b[0], "<": a[1] < b[0], "!=": a[1] < b[0] or b[1] < a[0]}.get(claim.relation)

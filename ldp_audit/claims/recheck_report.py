@@ -83,6 +83,10 @@ def _claim(claim: dict[str, Any]) -> int:
     refuted = [part["evidence"] for part in evidence["parts"] if part["verdict"] == Verdict.REFUTED]
     shown = refuted[0] if refuted else None
     recheck.require(claim["counterexample"] == shown, "the counterexample shown is not the one in the evidence")
+    resting = [part for group in GROUPS if group not in ("another", "corrected") for part in evidence[group]]
+    engines = ", ".join(dict.fromkeys(part["engine"] for part in resting))
+    engines = engines or ("argument" if argued else "none")
+    recheck.require(claim["engine"] == engines, f"the parts are by {engines}, the report says {claim['engine']}")
     return sum(by_solver_alone(part["evidence"]) for group in GROUPS for part in evidence[group])
 
 
@@ -131,7 +135,51 @@ def by_solver_alone(evidence: dict[str, Any]) -> bool:
     return "smt" in (evidence["kind"], evidence.get("proof", {}).get("kind"))
 
 
+_ENGINES = {
+    "value": {"recompute"},
+    "identity": {"identity"},
+    "certificate": {"certificate"},
+    "constant": {"certificate"},
+    "escape": {"certificate"},
+    "rise": {"rise"},
+    "steps": {"steps"},
+    "box": {"interval"},
+    "smt": {"smt"},
+    "counterexample": {"search", "smt"},
+    "example": {"search", "smt"},
+    "undecided": {"none", "recompute"},
+}
+
+
+def engines_of(part: dict[str, Any]) -> set[str]:
+    """The engines that leave such evidence; for halves and cases its leaves tell which."""
+    evidence = part["evidence"]["proof"] if part["evidence"]["kind"] == "denial" else part["evidence"]
+    if evidence["kind"] not in ("halves", "cases"):
+        return _ENGINES[evidence["kind"]]
+    boxes = _leaves(evidence) == {"box"}
+    if evidence["kind"] == "cases":
+        return {"enumeration", "interval"} if boxes else {"enumeration"}
+    linked = any({"exp_of", "log_of"} & variable.keys() for variable in part["variables"])
+    return {"interval"} if boxes else {"rise"} if linked else {"certificate"}
+
+
+def _leaves(evidence: dict[str, Any]) -> set[str]:
+    inner = [evidence[half] for half in ("below", "above") if half in evidence]
+    inner += evidence.get("proofs", {}).values()
+    return set().union(*map(_leaves, inner)) if inner else {evidence["kind"]}
+
+
+def is_told_by_settling(claim: dict[str, Any]) -> bool:
+    """Whether only settling the claim again tells all that its page shows.
+
+    So it is where a part is undecided, or rests on a solver's word, or has evidence that two engines leave.
+    """
+    parts = [part for group in GROUPS for part in claim["evidence"][group]]
+    return any(by_solver_alone(part["evidence"]) or len(engines_of(part)) > 1 for part in parts)
+
+
 def _part(part: dict[str, Any]) -> Verdict:
+    recheck.require(part["engine"] in engines_of(part), f"{part['engine']} leaves no such evidence")
     verdict = recheck_written.verified(part)
     recheck.require(verdict == part["verdict"], f"{part['label']!r}: the evidence shows {verdict}")
     return Verdict(verdict)

@@ -81,6 +81,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _gathered(options: argparse.Namespace, progress: Progress) -> dict[str, Any]:
     """The report's data; input files are read first, as they may be invalid."""
+    from ldp_audit.claims.manifest import digests_of_sections
+
     own = bool(options.claims or options.source or options.audits or options.protocol or options.training)
     asked = {*options.also, "accounting"} if options.protocol else {*options.also}
     wanted = (asked if own else {*SECTIONS}) - {*options.without}
@@ -102,7 +104,7 @@ def _gathered(options: argparse.Namespace, progress: Progress) -> dict[str, Any]
     if options.claims:
         for paper, record in zip(papers, found["papers"], strict=True):
             gather.solve(paper, record)
-    return found
+    return {**found, "sections": digests_of_sections(found)}
 
 
 def _made(options: argparse.Namespace, *, own: bool) -> dict[str, Any]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import platform
-from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from ldp_audit.claims.claim import Claim, Paper
 from ldp_audit.claims.language.statement import describe_variable
-from ldp_audit.claims.manifest import manifest
+from ldp_audit.claims.manifest import counted, manifest
 from ldp_audit.claims.settling import SettledClaim
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.figure import Figure
@@ -67,12 +66,6 @@ def of_paper(report: dict[str, Any], key: str) -> dict[str, Any]:
     }
 
 
-def counted(claims: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The verdicts on the papers' own claims, most frequent first, and the number of other claims."""
-    own = Counter(claim["verdict"] for claim in claims if claim["source"] == "paper")
-    return {"summary": dict(own.most_common()), "not_the_papers": len(claims) - own.total()}
-
-
 def paper_record(paper: Paper) -> dict[str, Any]:
     """A paper's name, its publication, and the mechanisms of its claims."""
     words = {"key": paper.key, "title": paper.title, "authors": paper.authors, "venue": paper.venue}
@@ -105,7 +98,6 @@ def claim_record(paper: Paper, settled: SettledClaim) -> dict[str, Any]:
         "engine": _engines(settled),
         "seconds": round(settled.seconds, 4),
         "counterexample": refuted,
-        "experiments": [line for name in claim.experiments for line in _experiment(name)],
     }
 
 
@@ -138,6 +130,7 @@ def _stated(paper: Paper, claim: Claim, groups: dict[str, list[dict[str, Any]]])
         "looked": claim.looked,
         "corrected": {"statement": corrected.says, "latex": corrected.latex} if corrected else None,
         "evidence": {**groups, "argument": claim.argument, "sizes": claim.sizes},
+        "experiments": [line for name in claim.experiments for line in _experiment(name)],
     }
 
 

@@ -148,6 +148,9 @@ FORGED = {
         {"kind": "halves", "variable": "x", "at": "1/2", "inside": at_one, "below": {"kind": "box"},
          "above": {"kind": "box"}},
     ),
+    "a box where an exponential's own end is not defined": record(
+        [x, var("t", "1/x", exp_of="x")], "1/t", "<", "2", {"kind": "box", "inside": at_one}
+    ),
     "a case that is left out": record([whole], "n", "<=", "2", cases({"1": cert("1"), "2": cert("0")})),
     "a case too many": record(
         [whole], "n", "<=", "9", cases({str(k): cert(str(9 - k)) for k in range(5)})
