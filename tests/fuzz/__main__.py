@@ -1,4 +1,4 @@
-"""`make fuzz`: every reader in turn, for so many seconds; prints how many files each has read and refused."""
+"""`make fuzz`: every reader, and the checker of proofs, for so many seconds; prints what each has read and refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from collections import Counter
 from pathlib import Path
 
 from tests.fuzz.attack import attack
+from tests.fuzz.forging import forge
 from tests.fuzz.readers import READERS
+
+_FORGED = "forged proofs"
 
 
 def main() -> None:
@@ -21,7 +24,12 @@ def main() -> None:
     options = parser.parse_args()
     end, seed = time.monotonic() + options.seconds, options.seed
     counts: dict[str, Counter[str]] = {reader.name: Counter() for reader in READERS if options.only in reader.name}
+    forged: Counter[str] = Counter()
     while time.monotonic() < end:
+        if options.only in _FORGED:
+            found, false = forge(200, seed)
+            assert not false, false
+            forged += found
         for reader in READERS:
             if reader.name in counts and time.monotonic() < end:
                 with tempfile.TemporaryDirectory() as folder:
@@ -30,6 +38,8 @@ def main() -> None:
     say = sys.stdout.write
     for name, found in counts.items():
         say(f"{name:<28} {found['read']:8d} read {found['refused']:8d} refused\n")
+    if forged:
+        say(f"{_FORGED:<28} {forged['accepted']:8d} true {forged['refused']:8d} refused\n")
     whole = sum(counts.values(), Counter())
     say(f"{'all':<28} {whole['read']:8d} read {whole['refused']:8d} refused; seeds {options.seed} .. {seed - 1}\n")
 
