@@ -210,7 +210,7 @@ def test_a_tampered_report_is_refused_by_name(module: Path, capsys: pytest.Captu
     capsys.readouterr()
     assert main(["recheck", str(out / "report.json"), "--json", str(out / "outcome.json")]) == 1
     assert "REFUSED G-2" in capsys.readouterr().out
-    assert json.loads((out / "outcome.json").read_text())["refused"] == 1
+    assert json.loads((out / "outcome.json").read_text())["refused"] == 2, "the claim, and the summary that counts it"
 
 
 def test_fail_on_refuted_counts_only_the_sources_own_claims(module: Path) -> None:

@@ -41,6 +41,7 @@ from ldp_audit.claims.recheck_functions import (
     hull,
     is_number,
     minus,
+    negative,
     number,
     over,
     require,
@@ -207,8 +208,7 @@ def undivided(text: str, env: Mapping[str, Ratio], nonzero: Sequence[Ratio]) -> 
         value = evaluate(node, env, RATIOS)
         if value[0] and is_number(value):
             return True
-        opposite = by(constant(-1), value)
-        return any(same(known, value) or same(known, opposite) for known in nonzero)
+        return any(same(known, one) for one in (value, negative(value)) for known in nonzero)
 
     for node in divisors(parsed(text)):
         require(apart(node), f"{ast.unparse(node)!r} may be zero")
@@ -466,11 +466,8 @@ def by_form(claim: Universal, evidence: Evidence) -> None:
     slacks = Slacks(claim, evidence)
     gap = evidence.get("gap", "0")
     shape, form = sign(parsed(gap), slacks.signs), evaluate(gap, slacks.env, RATIOS)
-    opposite = by(constant(-1), slacks.gap)
-    require(
-        same(slacks.gap, form) or (claim.relation == "!=" and same(opposite, form)),
-        "the form does not expand to the gap",
-    )
+    fits = same(slacks.gap, form) or (claim.relation == "!=" and same(negative(slacks.gap), form))
+    require(fits, "the form does not expand to the gap")
     shown = {"==": not slacks.gap[0], "<=": shape >= 1, "<": shape == 2, "!=": shape == 2}[claim.relation]
     require(shown, "the form of the gap does not show the relation")
 
@@ -674,7 +671,7 @@ def by_rise(claim: Universal, evidence: Evidence) -> None:
     start, slope = evidence["start"], evidence["slope"]
     require(same(slacks.gap, by(factor, function)), "factor and function are not the gap")
     along = derivative(function, x, rates)
-    rising = by(constant(-1 if side == "upper" else 1), along)
+    rising = negative(along) if side == "upper" else along
     require(same(evaluate(slope["function"], env, RATIOS), rising), "the derivative is another")
     value = evaluate(evidence["function"], at, RATIOS)
     require(same(evaluate(start["function"], env, RATIOS), value), "it begins with another value")

@@ -217,9 +217,14 @@ def over(a: Ratio, b: Ratio) -> Ratio:
     return times(a[0], b[1]), times(a[1], require(b[0], "a division by zero"))
 
 
+def negative(a: Ratio) -> Ratio:
+    """-a."""
+    return {m: -c for m, c in a[0].items()}, a[1]
+
+
 def minus(a: Ratio, b: Ratio) -> Ratio:
     """a - b."""
-    return plus(a, by(constant(-1), b))
+    return plus(a, negative(b))
 
 
 def same(a: Ratio, b: Ratio) -> bool:
