@@ -15,7 +15,7 @@ from typing import Any
 
 from sympy import Expr, Rational, log
 
-from ldp_audit.claims import recheck, recheck_written
+from ldp_audit.claims import recheck, recheck_defined, recheck_written
 from ldp_audit.claims.claim import Claim
 from ldp_audit.claims.engines import (
     certificate,
@@ -46,7 +46,7 @@ class Settled:
     """A statement with its verdict, the engine that reached it, its time in seconds, and the evidence.
 
     defined: proofs that the statement is defined on its whole domain, as far as the ranges of its parts do not show it.
-    compared: where it was rewritten, how what was written compares with what was settled (`recheck_written.comparison`).
+    compared: where it was rewritten, how what was written compares with the verdict (`recheck_written.comparison`).
     """
 
     statement: Statement
@@ -154,8 +154,8 @@ def says_nothing(statement: Statement) -> bool:
 
 
 def settle(statement: Statement) -> Settled:
-    """The verdict on one statement. Raises BadClaimError if its domain is empty, or names a point of it at which what was
-    written is undefined."""
+    """The verdict on one statement. Raises BadClaimError if its domain is empty, or with a point of it at which what
+    was written is undefined."""
     instance(statement, Statement, "statement", "a Statement")
     start = time.perf_counter()
     settled, defined = _by_engines(statement), _defined(statement)
@@ -186,7 +186,7 @@ def _defined(statement: Statement) -> tuple[dict[str, Any], ...] | str:
     Raises BadClaimError with a point of the domain at which one fails.
     """
     found = []
-    for condition in recheck_written.conditions(statement.to_dict()):
+    for condition in recheck_defined.conditions(statement.to_dict()):
         shown = _by_engines(condition_statement(condition, statement.written_variables()))
         if shown.verdict is Verdict.REFUTED:
             point = ", ".join(f"{name} = {number}" for name, number in shown.evidence.get("point", {}).items())
@@ -198,7 +198,7 @@ def _defined(statement: Statement) -> tuple[dict[str, Any], ...] | str:
         try:
             if not recheck_written.identical(record):
                 record["compared"] = recheck_written.comparison(record, shown.verdict)
-        except recheck_written.RefusedError as objection:
+        except recheck.RefusedError as objection:
             return f"{condition} ({objection})"
         found.append(record)
     return tuple(found)
@@ -358,8 +358,9 @@ def _written_point(statement: Statement, point: Point) -> dict[str, str]:
     for v, root in statement.roots.items():
         known.setdefault(v, root.subs(known))
     for v in [v for v in variables if v not in known and not is_linked(v, variables)]:
-        powers = [one for one in known if isinstance(one, Variable) and one.exp_of is not None and one.exp_of.has(v)]
-        for one in powers:
+        for one in known:
+            if one.exp_of is None or not one.exp_of.has(v):
+                continue
             exponent = one.exp_of.subs({other: value for other, value in known.items() if other != one})
             slope = exponent.coeff(v, 1)
             if slope.is_Rational and slope != 0 and exponent.free_symbols == {v}:

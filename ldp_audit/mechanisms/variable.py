@@ -45,8 +45,8 @@ class Variable(Symbol):
     name: a Python identifier; the variable's name in reports and in report.json.
     lower, upper: numbers or expressions in other variables (`c - r`); `-oo` and `oo` for an unbounded interval.
     open: the excluded bounds: "", "left", "right" or "both". Infinite ones always are.
-    integer: only whole numbers are meant. Proofs over the reals still hold; counterexamples are whole. A bound that is a
-        number, and no whole one, becomes the next whole number inside: from 3/2 is from 2.
+    integer: only whole numbers are meant. Proofs over the reals still hold; counterexamples are whole. A bound that is
+        a number, and no whole one, becomes the next whole number inside: from 3/2 is from 2.
     exp_of: the variable is e**exp_of, and lies in the interval too.   log_of: it is the logarithm of that.
     latex: how it is typeset; the name if not given.
 

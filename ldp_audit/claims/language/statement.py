@@ -15,7 +15,7 @@ from sympy.printing.str import StrPrinter
 from ldp_audit.claims.language.alone import Alone
 from ldp_audit.claims.language.exponentials import unified
 from ldp_audit.claims.language.rounding import Ceil, Fl
-from ldp_audit.claims.recheck_written import Condition
+from ldp_audit.claims.recheck_defined import Condition
 from ldp_audit.mechanisms.channel import Ind
 from ldp_audit.mechanisms.variable import (
     OPEN_ENDS,
@@ -129,7 +129,7 @@ class Statement:
         return replace(self, left=left, right=right, bounding=bounding, divisors=lost, wrote=wrote)
 
     def _written_at(self, swap: Mapping[Any, Any]) -> tuple[Expr, Expr] | None:
-        """Both sides as given, with the same replacements; None where a number replaces an exponential of what they have."""
+        """Both sides as given, with the same replacements; None where a number replaces an exponential they lack."""
         left, right = self.wrote or (self.left, self.right)
         own = variables_of([left, right])
         for v in self.variables():
