@@ -9,12 +9,9 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cache
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from ldp_audit.auditing.fresh import Fresh, FreshCounts
-from ldp_audit.auditing.result import Witness
 from ldp_audit.claims import papers
 from ldp_audit.claims.settling import SettledClaim, settle_claim
 from ldp_audit.reports import document
@@ -28,21 +25,6 @@ settings.load_profile("repeatable")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the checks at their full size too")
-
-
-@pytest.fixture(autouse=True)
-def _in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Audits take it that copies of a program count as it does: each asks 16 copies or more, a second of many tests.
-
-    Tests with the mark `asks_afresh` ask them, as processes of their own do.
-    """
-
-    def counts(_: object, __: object, witness: Witness, *___: object) -> FreshCounts:
-        hits = [[round(4096 * share)] for share in witness.counts.frequencies]
-        return FreshCounts(np.array(hits), 4096, (True, True), [])
-
-    if "asks_afresh" not in request.keywords:
-        monkeypatch.setattr(Fresh, "counts", counts)
 
 
 def pytest_collection() -> None:

@@ -69,8 +69,8 @@ def audit(
     are taken apart (`Structure`).
     confidence: in [0.5, 1), of all bounds together.
     seed: the same seed gives the same result.   timeout: seconds that one call may take.
-    stateless: states that the program keeps nothing from call to call, which is looked at before it is accused. Where
-    it cannot be (no pickle, a service that runs, a process that does not start in time), only such a program is.
+    stateless: states that the program keeps nothing from call to call. Otherwise that is looked at before it is accused;
+    where it cannot be (no pickle, a service that runs, a process that does not start in time), it is not.
     sequential: bet instead, and stop as soon as a violation is certain (see `audit_sequentially`).
     curves: also bounds on delta at any epsilon, Renyi divergences and the trade-off curve, from the same outputs; they
     take a fifth of the error (`Curves`).

@@ -8,10 +8,10 @@ and modules that take long, are imported once for all), and counts the event in 
 input, hits on the second). The global generators of Python, numpy and torch are seeded anew in each copy. Where all
 copies count the same, as with a generator in the pickle, one is kept.
 
-That it gives its first call's answer again is no sign of a program that remembers nothing: an answer that was drawn
-from the generator, and kept, is drawn again. It is a sign that the new process asks the same program, rather than one
-whose settings were changed in this process after they were imported; and a later call, which it answers otherwise than
-this process does, is then a sign of a memory.
+One copy is asked what this process was asked late, with the same generator. Where it answers otherwise, the program
+keeps answers, or drew some when it was imported, or is another one here, whose settings were changed after the import.
+That it answers as this process does is no sign of a program that remembers nothing: an answer that was drawn from the
+generator, and kept, is drawn again.
 
 Copies share the disk: where a call opens a file for reading, a database or a connection, all of them may find there
 what the audited program has kept (`_opened`).
@@ -50,13 +50,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ldp_audit.auditing import ctypes_libraries
 from ldp_audit.auditing.outputs import attributes
 from ldp_audit.auditing.program import DEPENDENCE, Call, DeclaredSampler, NamedSampler, Program, Sampler
 from ldp_audit.auditing.result import Witness
 from ldp_audit.numerics import instance
 
-_FEWEST_COPIES, _OUTPUTS, _FEWEST_OUTPUTS = 16, 4096, 64
-"""Copies, at least; outputs on either input of all copies, about, and of each, at least."""
+_FEWEST_COPIES, _FEWEST_OUTPUTS = 16, 64
+"""Copies, and outputs of each on either input, at least."""
 _HIDDEN, _MOST_EPSILON = 1e-3, 3.6
 """The probability that all copies of a client which remembers give true answers, where its epsilon is at most this.
 
@@ -71,7 +72,10 @@ _ASKED = "LDP_AUDIT_ASKED_AFRESH"
 """In the environment of a copy."""
 _HEAVY = {"numpy", "scipy", "torch", "tensorflow", "jax", "pandas", "sklearn", "matplotlib"}
 """Packages that a pickle may name, and that are none of the program's."""
-_CODE = (".py", ".pyc", ".so", ".pyd", ".pth")
+_CODE = (".py", ".pyc", ".so", ".pyd", ".pth", ".nbi", ".nbc")
+"""Modules, and the functions that numba has compiled."""
+_METADATA = re.compile(r"\.(dist|egg)-info[/\\]|[/\\]EGG-INFO[/\\]")
+"""In the path of what an installed distribution says of itself, such as its entry points, wherever it is installed."""
 _INSTALLED = (*(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")), "built-in", "frozen")
 _OF_THE_SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/")
 _CLOCK = 0.1
@@ -92,20 +96,20 @@ class FreshCounts(NamedTuple):
     """What copies of a program, which had never been called, counted.
 
     hits: of the event, shape (2, copies); (2, 1) where all copies draw the same.   size: outputs, of a copy and input.
-    same: whether a copy answered the program's first call as it did, and a later one as a first call of its own.
+    same: whether a copy answered a late call as the program did.
     opened: files, databases and connections where a copy may have found what the program keeps from call to call.
     """
 
     hits: np.ndarray
     size: int
-    same: tuple[bool, bool]
+    same: bool
     opened: list[str]
 
 
 class Fresh:
     """The sampler as it is now, and the process around it, to be asked later. Not kept if its pickle exceeds 64 MB.
 
-    stateless: whether somebody states that the program keeps nothing from call to call.
+    stateless: whether somebody states that the program keeps nothing from call to call, so that no copy is asked.
     shared: why a new process would ask the same running program; "" where it would not, or where that is stated.
     """
 
@@ -137,9 +141,11 @@ class Fresh:
                 _KNOWN[id(one), kind].last = _dumped(one, kind, whole=True)[0]
 
     def counts(
-        self, program: Program, witness: Witness, stage: int, epsilon: float, later: Call | None = None
+        self, program: Program, witness: Witness, stage: int, epsilon: float, outputs: int, later: Call | None = None
     ) -> FreshCounts:
         """What copies count.   epsilon: of a client, at most, if the program is sound.   later: a call, made late.
+
+        outputs: of all copies on either input, but for 64 of each at least.
 
         Raises NotFreshError.
 
@@ -152,14 +158,11 @@ class Fresh:
             raise NotFreshError("the audit runs in a copy of a program, whose module audits it when it is imported")
         copies = math.ceil(-math.log(_HIDDEN) / 2 / math.log1p(math.exp(-min(epsilon, _MOST_EPSILON))))
         copies = max(copies, _FEWEST_COPIES)
-        # As many outputs as the test had: among fewer, the answers that a thousand clients keep may go unseen.
-        outputs = _OUTPUTS if witness.calls_for_one else max(_OUTPUTS, witness.counts.trials)
         size = min(max(outputs // copies, _FEWEST_OUTPUTS), program.rows)
         import cloudpickle
 
         try:
-            known = program.first, later
-            parts = (*self._here, self._pickle, program.of(_unknown), known, witness, stage, copies, size)
+            parts = (*self._here, self._pickle, program.of(_unknown), later, witness, stage, copies, size)
             job = cloudpickle.dumps((self._own, *parts))  # an input, or a law, may be of the user's script
         except Exception as error:
             raise NotFreshError(f"its inputs cannot be pickled, {type(error).__name__}: {error}") from error
@@ -186,7 +189,7 @@ class _Template:
         )
 
     @classmethod
-    def asked(cls, job: bytes, seconds: float) -> tuple[tuple[bool, bool], list[str], list[list[int]]]:
+    def asked(cls, job: bytes, seconds: float) -> tuple[bool, list[str], list[list[int]]]:
         """What it finds (see `_answered`). Raises NotFreshError, also after so many seconds."""
         with cls._lock:
             if not (cls._now and cls._now[0].is_ours()):
@@ -308,10 +311,8 @@ def _dumped(
         instead: dict[int, bytes] | None = None  # pickles, by identity; None while the objects are looked for
 
         def reducer_override(self, one: Any) -> Any:
-            if isinstance(one, random.SystemRandom):  # which has no state, and raises an error where it is asked for
-                return type(one), ()
-            if isinstance(one, _LOCKS):
-                return (threading.Lock if isinstance(one, _LOCKS[0]) else threading.RLock), ()
+            if (anew := _reduced(one)) is not None:
+                return anew
             if self.instead is None:
                 modules.add(one.__module__ if isinstance(one, FunctionType | type) else type(one).__module__)
                 if _may_remember(one):
@@ -348,6 +349,15 @@ def _dumped(
 _LOCKS = type(threading.Lock()), type(threading.RLock())
 
 
+def _reduced(one: Any) -> tuple[Any, ...] | None:
+    """As `__reduce__` returns it, of what no pickler takes and what is made anew; else None."""
+    if isinstance(one, random.SystemRandom):  # which has no state, and raises an error where it is asked for
+        return type(one), ()
+    if isinstance(one, _LOCKS):
+        return (threading.Lock if isinstance(one, _LOCKS[0]) else threading.RLock), ()
+    return ctypes_libraries.reduced(one)
+
+
 def _may_remember(one: Any) -> bool:
     """Whether it is an object of a class of the user's, or a function that is pickled by value."""
     if isinstance(one, FunctionType):
@@ -377,9 +387,9 @@ def _main() -> None:
         answers.flush()
 
 
-def _answered(job: bytes) -> tuple[tuple[bool, ...], list[str], list[list[int]]]:
-    """Whether copies answer the calls that are known as the program did, what one opens, and the counts of all."""
-    own, begun, folder, path, environment, pickled, program, known, *rest = pickle.loads(job)  # noqa: S301  (ours)
+def _answered(job: bytes) -> tuple[bool, list[str], list[list[int]]]:
+    """Whether a copy answers the late call as the program did, what one opens, and the counts of all."""
+    own, begun, folder, path, environment, pickled, program, later, *rest = pickle.loads(job)  # noqa: S301  (ours)
     witness, stage, copies, size = rest
     sys.path[:] = path
     os.chdir(folder)
@@ -406,7 +416,7 @@ def _answered(job: bytes) -> tuple[tuple[bool, ...], list[str], list[list[int]]]
             importlib.import_module(name)
     if seconds * copies > _SECONDS / 2:
         _loaded(pickled)
-    same = tuple(_in_a_copy(lambda call=call: program.of(_loaded(pickled)).repeats(call)) for call in known)
+    same = later is not None and _in_a_copy(lambda: program.of(_loaded(pickled)).repeats(later))
     asked = [partial(_counted, pickled, program, witness, (stage, copy), size) for copy in range(copies)]
     found = [_in_a_copy(one) for one in asked]
     if _alike(found, size):
@@ -440,7 +450,7 @@ def _opened(found: list[str], changed: list[float], event: str, args: tuple[Any,
     if not (reads or event == "sqlite3.connect") or not isinstance(args[0], str | bytes | os.PathLike):
         return
     file = os.path.abspath(os.fsdecode(args[0]))  # noqa: PTH100  (a hook is called for each file of an import)
-    if file.endswith(_CODE) or file.startswith((*_OF_THE_SYSTEM, *_INSTALLED)):
+    if file.endswith(_CODE) or file.startswith((*_OF_THE_SYSTEM, *_INSTALLED)) or _METADATA.search(file):
         return
     with suppress(OSError):
         states = [os.stat(one) for one in (file, f"{file}-wal") if os.path.exists(one)]  # noqa: PTH110, PTH116

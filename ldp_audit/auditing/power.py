@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from ldp_audit.auditing.bounds import Counts, Region, check_confidence
+from ldp_audit.auditing.bounds import Counts, Region, check_confidence, lower_limit
 from ldp_audit.numerics import between
 
 _SHARES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])  # of the misses, given to the likelier side
@@ -22,6 +22,8 @@ _FINENESS = 0.05
 _MOST = 10**12
 _MOST_EXCESS = 60.0  # nats above the claim
 _MOST_STEPS, _NEAR = 3, 0.05
+_NEARLY_ALWAYS, _ALLOWED = 0.99, 0.01
+"""The share of an event that is as good as certain, and the error at which one is likelier than delta."""
 HIGHEST_CLAIM = 600.0
 """Beyond it e**-epsilon is no normal float64, and no count can contradict the claim."""
 
@@ -158,10 +160,25 @@ class Reach:
         So for one that is too rare, or occurs (nearly) always.
         """
         p, _ = self.seen.smoothed
-        if p <= self.claimed_delta or self.seen.other_hits > 0.99 * self.seen.other_trials:
+        if p <= self.claimed_delta or self.seen.other_hits > _NEARLY_ALWAYS * self.seen.other_trials:
             return math.inf
         claim = (self.claimed_epsilon or 0.0, self.claimed_delta)
         return detectable_epsilon(p, self.trials, self.error, *claim, design_epsilon=self.design_epsilon)
+
+    @property
+    def out_of_reach(self) -> str | None:
+        """Why no number of outputs shows an epsilon by this event; None where more of them would."""
+        seen, delta = self.seen, self.claimed_delta
+        if (self.claimed_epsilon or 0.0) > HIGHEST_CLAIM:
+            return f"no number of outputs contradicts an epsilon above {HIGHEST_CLAIM:g}"
+        if seen.other_hits > _NEARLY_ALWAYS * seen.other_trials:
+            return "nor would any number of them, as this event is nearly certain on both inputs"
+        if lower_limit(seen.hits, seen.trials, _ALLOWED) <= delta and seen.hits:
+            return (
+                f"nor need any number of them, as this event, seen in {seen.hits} of {seen.trials} outputs, may be no "
+                f"likelier than delta, {delta:.6g}, which allows it on one input alone"
+            )
+        return None
 
 
 def _barely_passed(

@@ -40,9 +40,6 @@ _MOSTLY = 0.99
 _UNEVEN = 2.0
 """The Kolmogorov-Smirnov distance from even numbers, times the root of their count, that one draw in 1,500 exceeds."""
 
-_MOST_REPEATED = 2**12
-"""Outputs of a first call that is made again."""
-
 SEARCH, TEST, CALLS, COORDINATES, DEPENDENCE, FIT, COMPARE, CONFIRM = 0, 1, 2, 3, 4, 5, 6, 7
 STRUCTURE, PILOT, LOOK = 9, 10, 11
 """First numbers of a call's key: the stage of an audit that it belongs to, so that no two stages draw the same outputs.
@@ -161,7 +158,6 @@ class Program:
     not.   whole_rows: whether rows are labels, as they are from the first call on that has rows of several lengths.
     looked: outputs that were drawn for that.   seconds, calls: how long how many calls took.   slowest:
     seconds of the slowest, such as the first of a program that takes long to start.
-    first: the first call; None where it was a large one.
     Each call gets a copy of its input, so that a program which changes it does not hand it to its next call.
     """
 
@@ -176,7 +172,6 @@ class Program:
     seconds: float = field(default=0.0, init=False)
     calls: int = field(default=0, init=False)
     slowest: float = field(default=0.0, init=False)
-    first: Call | None = field(default=None, init=False, repr=False)
     _shape: str | None = field(default=None, init=False, repr=False)
     _kind: str | None = field(default=None, init=False, repr=False)
     _merged: set[str] = field(default_factory=set, init=False, repr=False)
@@ -347,8 +342,6 @@ class Program:
         raw = self._answer(_unchanged(x), n, rng, where)
         took = time.perf_counter() - start
         self.seconds, self.calls, self.slowest = self.seconds + took, self.calls + 1, max(self.slowest, took)
-        if not self._asked and n <= _MOST_REPEATED:
-            self.first = (where, _fingerprint(raw, rng))
         self._asked = True
         return raw
 

@@ -214,7 +214,8 @@ def judged(
     claimed = None if reach is None else reach.claimed_epsilon
     if reach is not None and claimed is not None and not certain and math.isinf(reach.detectable_epsilon):
         return INCONCLUSIVE, (
-            f"{reach.trials} outputs of each input would have shown no epsilon with probability 0.95: it takes more",
+            f"{reach.trials} outputs of each input would have shown no epsilon with probability 0.95: "
+            f"{reach.out_of_reach or 'it takes more'}",
         )
     return (CONSISTENT, ()) if drift is None else (INCONCLUSIVE, (drift,))
 

@@ -404,7 +404,9 @@ def if_independent(
     if not (result.violated or (result.claimed_epsilon is None and result.epsilon_lower > 0)):
         return result
     epsilon = result.epsilon_lower if result.claimed_epsilon is None else result.claimed_epsilon
-    said, why, drawn = dependence_of_outputs(result.witness, program, fresh, stage, epsilon=epsilon, calls=calls)
+    said, why, drawn = dependence_of_outputs(
+        result.witness, program, fresh, stage, epsilon=epsilon, delta=result.claimed_delta, calls=calls
+    )
     result = replace(result, samples_used=result.samples_used + drawn)
     if why is not None:
         return replace(result, notes=(*result.notes, why))
@@ -425,13 +427,15 @@ def dependence_of_outputs(
     stage: int = TEST,
     *,
     epsilon: float,
-    called: bool = False,
+    delta: float = 0.0,
+    assumed: bool = False,
     calls: tuple[int, int] | None = None,
 ) -> tuple[str | None, str | None, int]:
-    """What shows that outputs depend on each other; why that could not be looked at; how many outputs it took.
+    """What shows that outputs depend on each other; why that was not looked at; how many outputs it took.
 
-    The first two are None where nothing is to be said.   epsilon: what a sound program has at most.
-    called: whether the sampler was called before `program` was made, so that its first call may be remembered.
+    The first two are None where nothing is to be said.   epsilon, delta: what a sound program has at most.
+    assumed: whether independence is assumed where it cannot be looked at. `program` then draws from its generator
+        otherwise than copies do, so that no call is compared.
     The other arguments: see `if_independent`.
     """
     said, drawn = None, 0
@@ -442,34 +446,45 @@ def dependence_of_outputs(
         said = _dispersed(counts, size, witness, "outputs of one call depend on each other", "calls")
     if said is not None or fresh.shared:
         return said or fresh.shared, None, drawn
-    unseen = "whether the program remembers earlier calls could not be looked at"
+    if fresh.stateless:
+        return None, _AS_STATED, drawn
+    later = None if assumed else program.recorded(witness.inputs[0], min(_REPEATED, program.rows), (*_LATER, stage))
     try:
-        later = program.recorded(witness.inputs[0], min(_REPEATED, program.rows), (DEPENDENCE, stage, 2, 0))
-        found = fresh.counts(program, witness, stage, epsilon, later)
+        found = fresh.counts(program, witness, stage, epsilon, telling(witness, epsilon, delta), later)
     except NotFreshError as error:
-        return *_unless_stated(fresh, f"{unseen}: {error}"), drawn
+        why = f"{_UNSEEN}: {error}"
+        return (None, why, drawn) if assumed else (f"{why}; {_STATED}", None, drawn)
     drawn += found.hits.size * found.size
     said = _dispersed(found.hits, found.size, witness, _REMEMBERS, "fresh copies of it")
-    if said is not None:
-        return said, None, drawn
-    said = _apart_from_the_test(found, witness)
-    if said is None and found.opened and not fresh.stateless:
-        said = f"{unseen}: a call opens {found.opened[0]}, where all copies of it find what it keeps; {_STATED}"
-    if called or all(found.same) or not program.repeats(later):
-        return said, None, drawn
-    if found.same[0]:
-        same = "a new process gives what it gave when it was first asked, and not what it gives now"
-        return said or f"{_REMEMBERS}: {same}; {_INSTEAD}", None, drawn
-    why = (
-        f"{unseen}: a new process answers otherwise, as where answers are drawn when a program is imported, or where a "
-        "setting was changed after that"
-    )
-    return *_unless_stated(fresh, why), drawn
+    if said is None and not found.same and program.repeats(later):
+        said = f"{_UNSEEN}: {_OTHERWISE}; {_STATED}"
+    said = said or _apart_from_the_test(found, witness)
+    if said is None and not assumed and found.opened:
+        said = f"{_UNSEEN}: a call opens {found.opened[0]}, where all copies of it find what it keeps; {_STATED}"
+    return said, None, drawn
 
 
-def _unless_stated(fresh: Fresh, why: str) -> tuple[str | None, str | None]:
-    """What is said of a program that could not be looked at, which speaks for it unless somebody has spoken."""
-    return (None, why) if fresh.stateless else (f"{why}; {_STATED}", None)
+def telling(witness: Witness, epsilon: float, delta: float) -> int:
+    """Outputs of either input that tell a program's independent outputs from the test's: as many, 4096 at least.
+
+    Or fewer, where the claim is far from what was seen: eight times those in which the event, as frequent as in the
+    test, refutes epsilon and delta at FALSE_ALARM / 6. Where a program that keeps the claim was seen so, because few
+    draws decided all of its outputs, the frequencies of one input at least are further off than half of the distance
+    (in variances), and as many outputs of copies show that.
+    """
+    counts, error = witness.counts, FALSE_ALARM / 6
+
+    def refutes(trials: int) -> bool:
+        hits, others = (round(trials * share) for share in counts.frequencies)
+        return Region(Counts(hits, trials, others, trials), error, max(1.0, epsilon), delta, fineness=0.05).exceeds(
+            epsilon, delta
+        )
+
+    most = max(_TELLING, min(counts.trials, counts.other_trials))
+    trials = _LEAST_SIZE
+    while trials < most and not refutes(trials):
+        trials *= 2
+    return min(most, _MARGIN * trials)
 
 
 def _counts(program: Program, witness: Witness, stage: int, count: int, size: int) -> np.ndarray:
@@ -481,10 +496,20 @@ def _counts(program: Program, witness: Witness, stage: int, count: int, size: in
     return np.array(calls)
 
 
+_LATER = (DEPENDENCE, 2, 0)
+_TELLING, _MARGIN = 4096, 8
+"""See `telling`: two inputs share the distance, which leaves (5.1 sqrt(2) + 3.1)**2 / 5.1**2 = 4.1 for a power of 0.999
+at this error, doubled since the copies' frequencies are uncertain too."""
 _REPEATED = 64
 """Outputs of a call that is made again: so many are not the same by chance."""
 _REMEMBERS = "the program remembers earlier calls"
+_UNSEEN = "whether the program remembers earlier calls could not be looked at"
+_OTHERWISE = (
+    "a new process answers otherwise, as where a program keeps answers, draws them when it is imported, or was set "
+    "otherwise after that"
+)
 _STATED = "if it keeps nothing from call to call, --stateless (stateless=True) states that, and the bound counts"
+_AS_STATED = "that the program keeps nothing from call to call was stated, and not looked at"
 _INSTEAD = "a bound needs a new client for each output, or all that one client sends as one output"
 
 

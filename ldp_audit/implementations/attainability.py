@@ -82,7 +82,7 @@ def by_samples(
             )
         bounds, witness = _pair(program, search.inputs, (first, second), samples, (1 - CONFIDENCE) / len(search.pairs))
         if fresh is not None and bounds.epsilon > 0:
-            said, why, _ = dependence_of_outputs(witness, program, fresh, epsilon=bounds.epsilon, called=True)
+            said, why, _ = dependence_of_outputs(witness, program, fresh, epsilon=bounds.epsilon, assumed=True)
             if said is not None:
                 bounds = LowerBounds(bounds.first, bounds.second, _NOTHING)
                 rests_on.append(f"nothing was found that counts, as {said}")

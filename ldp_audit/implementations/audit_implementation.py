@@ -78,7 +78,7 @@ def implementation_of(
     whole(samples, "samples", 10)
     whole(seed, "seed", 0)
     built, notes = _with_decisions(program, bits)
-    fresh = Fresh(as_sampler(program), stateless=True)
+    fresh = Fresh(as_sampler(program))
     sampler = without_merging(as_sampler(built))
     try:
         found = map_of(sampler, search.inputs, bits=MECHANISM_BITS if notes and bits is None else bits, seed=int(seed))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import ctypes.util
 import importlib
 import importlib.metadata
 import json
@@ -26,13 +28,13 @@ import pytest
 
 from ldp_audit.auditing import assert_private, audit
 from ldp_audit.auditing.adapters import as_sampler
-from ldp_audit.auditing.assertions import NoPowerError
+from ldp_audit.auditing.assertions import NoPowerError, PrivacyViolation
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.result import Witness
-from ldp_audit.auditing.test import dependence_of_outputs
+from ldp_audit.auditing.test import dependence_of_outputs, telling
 from tests.auditing import worker_samplers
 from tests.auditing.worker_samplers import (
     OfTwoSources,
@@ -54,8 +56,6 @@ from tests.auditing.worker_samplers import (
 from tests.together import together
 
 SECURE = random.SystemRandom()
-
-pytestmark = pytest.mark.asks_afresh
 
 
 @together("seed", range(4))
@@ -174,6 +174,26 @@ def test_a_test_that_begins_with_many_outputs_accuses_no_client_that_remembers(t
         assert_private(truthful, 0.41, (0, 1), rarest=0.001, detects=3.0)
 
 
+def test_a_broken_program_whose_first_call_is_a_large_one_is_accused() -> None:
+    """Beyond 4096 outputs no first call was compared, and "a new process answers otherwise" was said of it."""
+    with pytest.raises(PrivacyViolation):
+        assert_private(too_little_noise, 1.0, (0.0, 1.0), rarest=0.004, detects=1.8)
+
+
+def test_copies_are_asked_for_as_many_outputs_as_a_violation_needs_to_be_told_from_a_memory() -> None:
+    """The test's number where the claim is all but kept; for a gross violation a few, and no more for more samples."""
+    event = Event(((0.5, math.inf),))
+
+    def outputs(p: float, q: float, trials: int) -> int:
+        counts = Counts(round(p * trials), trials, round(q * trials), trials)
+        return telling(Witness((0.0, 1.0), event, counts), 1.0, 0.0)
+
+    assert outputs(0.733, 0.267, 1_000_000) == 1_000_000
+    assert outputs(0.733, 0.267, 2_000) == 4_096
+    assert outputs(0.95, 0.05, 1_000_000) == outputs(0.95, 0.05, 20_000) <= 1_024
+    assert outputs(0.80, 0.20, 1_000_000) >= 4_096
+
+
 def test_one_draw_for_the_life_of_an_object_is_not_accused() -> None:
     result = audit(WithAnAnswer(), (0.0, 1.0), 0.5, samples=20_000)
     assert result.verdict == "inconclusive"
@@ -219,7 +239,7 @@ def test_copies_of_a_generator_of_the_program_do_not_count_the_same(
     for sampler, copies in ((noisy.of_the_module, 16), (noisy.of_numpy, 16), (noisy.of_an_object, 1)):
         program, fresh = Program(sampler, 0), Fresh(sampler)
         program.outputs(0.0, 1, (0,))
-        found = fresh.counts(program, witness, 1, 1.0)
+        found = fresh.counts(program, witness, 1, 1.0, 4096)
         assert found.hits.shape == (2, copies)
         assert copies == 1 or all(len(set(column)) > 3 for column in found.hits.tolist())
 
@@ -349,7 +369,7 @@ def test_what_cannot_be_asked_afresh_is_accused_only_if_said_to_be_stateless() -
         assert_private(noisy, 1.0, (0.0, 1.0), detects=2.0)
     stated = audit(noisy, (0.0, 1.0), 1.0, samples=20_000, stateless=True)
     assert stated.violated
-    assert "could not be looked at: it cannot be pickled" in stated.notes[-1]
+    assert stated.notes[-1] == "that the program keeps nothing from call to call was stated, and not looked at"
 
 
 SLOW_AND_SURE = """
@@ -426,6 +446,41 @@ def test_files_that_are_only_written_or_new_keep_no_answers(tmp_path: Path) -> N
         return own_entropy(x, n, rng)
 
     assert audit(logging, (0.0, 1.0), 1.0, samples=20_000).violated
+
+
+def test_what_distributions_say_of_themselves_is_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """numba reads the entry points of all of them at its first call, wherever they are installed."""
+    (tmp_path / "extension-1.0.dist-info").mkdir()
+    (tmp_path / "extension-1.0.dist-info" / "entry_points.txt").write_text("[numba_extensions]\ninit = ctypes:CDLL\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def noisy(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        assert "init" in importlib.metadata.entry_points(group="numba_extensions").names
+        return own_entropy(x, n, rng)
+
+    assert audit(noisy, (0.0, 1.0), 1.0, samples=20_000).violated
+
+
+class InC:
+    """Half of the noise that it should have, by C's logarithm."""
+
+    def __init__(self, scale: float) -> None:
+        self.library, self.scale = ctypes.CDLL(ctypes.util.find_library("m")), scale
+        self.library.log.restype, self.library.log.argtypes = ctypes.c_double, (ctypes.c_double,)
+        self.library.modf.argtypes = ctypes.c_double, ctypes.POINTER(ctypes.c_double)
+        self.log, self.permanent = self.library.log, {}
+
+    def __call__(self, x: float, n: int, rng: np.random.Generator) -> list[float]:
+        kept = self.permanent.setdefault(x, x + self.scale * rng.laplace()) if self.scale else x
+        return [kept + 0.5 * rng.choice((-1, 1)) * self.log(one) for one in rng.random(n)]
+
+
+def test_an_object_with_a_library_of_c_is_asked_afresh() -> None:
+    """Its library is loaded again, and its functions keep their types: without them, log(0.5) is a whole number."""
+    assert audit(InC(0), (0.0, 1.0), 1.0, samples=20_000).violated
+    result = audit(InC(3), (0.0, 1.0), 0.3, samples=20_000, seed=1)
+    assert result.inconclusive
+    assert "fresh copies of it" in result.notes[0]
 
 
 def test_inputs_that_no_module_names_are_sent_too() -> None:

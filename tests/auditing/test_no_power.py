@@ -20,7 +20,9 @@ from ldp_audit.auditing.assertions import NoPowerError, assert_private
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.confirm import confirm, witness_in
 from ldp_audit.auditing.outputs import read, unrepeated
+from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.program import ProgramError
+from ldp_audit.auditing.result import judged
 from ldp_audit.auditing.test import drift
 from ldp_audit.cli import main
 from tests.auditing.samplers import randomized_response
@@ -67,6 +69,28 @@ def test_a_claim_that_no_counts_would_refute_is_inconclusive() -> None:
         assert audit(lambda x, n, rng: np.full(n, x), (0, 1), 7.0, samples=samples).verdict == verdict
     result = audit(randomized_response(1.0), (0, 1), 20.0, samples=1_000)
     assert "outputs of each input would have shown no epsilon with probability 0.95: it takes more" in result.notes[0]
+
+
+@together(
+    ("counts", "claim", "why"),
+    [
+        (Counts(105, 1_000, 0, 1_000), (0.5, 0.1), "may be no likelier than delta, 0.1"),
+        (Counts(95, 1_000, 0, 1_000), (0.5, 0.1), "may be no likelier than delta, 0.1"),
+        (Counts(500, 1_000, 0, 1_000), (700.0, 0.0), "no number of outputs contradicts an epsilon above 600"),
+        (Counts(1_000, 1_000, 999, 1_000), (1.0, 0.0), "nearly certain on both inputs"),
+        (Counts(3, 1_000, 0, 1_000), (1.0, 0.0), None),
+        (Counts(200, 1_000, 0, 1_000), (0.5, 0.1), None),
+    ],
+)
+def test_more_outputs_are_asked_for_only_where_they_would_help(
+    counts: Counts, claim: tuple[float, float], why: str | None
+) -> None:
+    """Would catch "it takes more" of an event as likely as delta."""
+    reach = Reach(counts, 1_000, 1e-3, *claim)
+    assert (reach.out_of_reach is None) == (why is None)
+    assert why is None or why in reach.out_of_reach  # type: ignore[operator]
+    verdict, notes = judged(violated=False, tested=[counts], reach=reach)
+    assert why is None or (verdict == "inconclusive" and why in notes[0])
 
 
 @pytest.mark.filterwarnings("error")

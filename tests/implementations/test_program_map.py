@@ -192,7 +192,6 @@ def test_a_violation_is_found_where_nothing_can_be_enumerated() -> None:
     assert (result.method, result.verdict) == ("sampled", "violated")
 
 
-@pytest.mark.asks_afresh
 @together("new", [lambda: Remembers().report, lambda: one_draw_for_a_call])
 def test_samples_that_depend_on_each_other_accuse_nobody(new: Callable[[], Any]) -> None:
     results = [implementation_of(new(), (0, 1), claimed_epsilon=1.0, samples=5000, seed=seed) for seed in (5, 6)]

@@ -40,10 +40,8 @@ AT_LENGTH = {
 
 
 def _each(specimens: tuple[Any, ...]) -> Any:
-    afresh = [(pytest.mark.asks_afresh,) if one.remembers else () for one in specimens]
     slow = [(pytest.mark.slow,) if one.name in AT_LENGTH else () for one in specimens]
-    marks = [(*one, *other) for one, other in zip(afresh, slow, strict=True)]
-    cases = [pytest.param(one, marks=mark, id=one.name) for one, mark in zip(specimens, marks, strict=True)]
+    cases = [pytest.param(one, marks=mark, id=one.name) for one, mark in zip(specimens, slow, strict=True)]
     return pytest.mark.parametrize("specimen", cases)
 
 

@@ -248,7 +248,6 @@ def test_clients_that_remember_are_audited_as_new_ones_with_as_many_reports_as_t
     assert audit(two, (0, 1), 2 * math.log(5 / 3), samples=8_000, confidence=1 - 1e-6).verdict == "violated"
 
 
-@pytest.mark.asks_afresh
 def test_one_client_alone_that_remembers_has_one_permanent_answer() -> None:
     assert audit(as_sampler(MemoisedRappor), (0, 1), 2 * math.log(5 / 3), samples=8_000).verdict == "inconclusive"
 
