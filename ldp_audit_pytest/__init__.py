@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import secrets
 import shlex
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import pytest
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ldp_audit.auditing.program import Sampler
 
 _RANDOM = "random"
+_QUIETEST = -1  # of pytest's levels of verbosity, -q, at which progress is shown
 _ON_REPORT = "ldp_audit"  # the attribute of a test's report that carries its line of the summary
 
 
@@ -47,15 +49,17 @@ class Ldp:
     def assert_private(self, sampler: Sampler, epsilon: float, inputs: Any, **options: Any) -> AuditResult:
         """Fail where the sampler's epsilon is shown to be above the claim, and where nothing could have been shown.
 
-        options: delta, detects, detects_epsilon, power, false_alarm, rarest, seed, max_samples, timeout, as of
-        `ldp_audit.auditing.assertions.assert_private`; the seed is the test's unless it is given here.
+        options: delta, detects, detects_epsilon, power, false_alarm, rarest, seed, max_samples, timeout, stateless,
+        seconds, progress, as of `ldp_audit.auditing.assertions.assert_private`; the seed is the test's unless it is
+        given here, and lines of progress go to the terminal, past pytest's capture, if the assertion takes long.
         """
         __tracebackhide__ = True
         from ldp_audit.auditing.assertions import NoPowerError, PrivacyViolation, assert_private
 
-        with self._session.seeded(options):
+        with self._session.seeded(options), self._session.lines() as lines:
+            given: dict[str, Any] = {"progress": lines, **options}
             try:
-                result = assert_private(sampler, epsilon, inputs, **options)
+                result = assert_private(sampler, epsilon, inputs, **given)
             except (PrivacyViolation, NoPowerError) as violation:
                 self._session.line.add(*_of_audit(violation.result))
                 raise
@@ -111,6 +115,7 @@ class _Session:
 
     option: int | str | None  # of --ldp-seed: a number, "random", or None where it was not given
     drawn: int  # the base of all seeds that are drawn in this run
+    terminal: TextIO | None = None  # what pytest writes on, before it captures what tests write
     item: pytest.Item | None = None
     line: _Line = field(default_factory=_Line)
 
@@ -129,6 +134,17 @@ class _Session:
         return _derived(self.base or 0, _node_id(self.item))
 
     @contextmanager
+    def lines(self) -> Iterator[Callable[[str], None] | None]:
+        """Show lines of progress below pytest's own; None where it has none, as in a worker of pytest-xdist."""
+        if self.terminal is None:
+            yield None
+            return
+        from ldp_audit.progress import Progress
+
+        with Progress(stream=_Below(self.terminal), first=1.0) as lines:
+            yield lambda text: lines(f"{_node_id(self.item)}: {text}")
+
+    @contextmanager
     def seeded(self, options: dict[str, Any]) -> Iterator[None]:
         """Give the test's seed where the options have none, and say on failure how to see it again."""
         __tracebackhide__ = True
@@ -140,6 +156,23 @@ class _Session:
             base = "" if usual else f" --ldp-seed={self.base}"
             failure.add_note(f"  repeat: pytest {shlex.quote(_node_id(self.item))}{base}")
             raise
+
+
+class _Below:
+    """A stream whose first text begins a line of its own, since pytest leaves its line open while a test runs."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._written = stream, False
+
+    def write(self, text: str, /) -> object:
+        """Write it, below what pytest has written."""
+        self._stream.write(text if self._written else f"\n{text}")
+        self._written = True
+        return None
+
+    def flush(self) -> object:
+        """See `ldp_audit.progress.Stream`."""
+        return self._stream.flush()
 
 
 def _of_audit(result: AuditResult) -> tuple[str, float, int, float]:
@@ -174,7 +207,11 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     from_controller = getattr(config, "workerinput", {}).get(_ON_REPORT)
     drawn = secrets.randbits(32) if from_controller is None else from_controller
-    config.stash[_STATE] = _Session(config.getoption("--ldp-seed"), drawn)
+    here = not hasattr(config, "workerinput") and config.getoption("verbose") >= _QUIETEST
+    terminal = os.fdopen(os.dup(1), "w", encoding="utf-8") if here else None
+    config.stash[_STATE] = _Session(config.getoption("--ldp-seed"), drawn, terminal)
+    if terminal is not None:
+        config.add_cleanup(terminal.close)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -17,7 +17,7 @@ import math
 import time
 import warnings
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -29,11 +29,13 @@ from ldp_audit.auditing.event_search import Found, InputSearch, as_search, cover
 from ldp_audit.auditing.fitting import FitResult, fit
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
+from ldp_audit.auditing.pace import Pace, checked_seconds
 from ldp_audit.auditing.power import Reach, plan
 from ldp_audit.auditing.program import LOOK, PILOT, Program, Sampler
 from ldp_audit.auditing.result import AuditResult, Witness, judged, shown
-from ldp_audit.auditing.test import Test, call_size, count_all, drift, if_independent, repeated
+from ldp_audit.auditing.test import Test, call_size, count_all, drift, if_independent, repeated, reporter
 from ldp_audit.numerics import between, whole
+from ldp_audit.progress import Progress
 
 _NEAR_MISS = 0.05  # a later look is taken where a test at this error would reject
 CALLS = "calls"
@@ -93,6 +95,8 @@ def assert_private(
     max_samples: int = 20_000_000,
     timeout: float | None = None,
     stateless: bool = False,
+    seconds: float | None = None,
+    progress: Callable[[str], None] | bool | None = None,
 ) -> AuditResult:
     """Raise PrivacyViolation if the sampler's epsilon is shown to be above the claim; else the audit's result.
 
@@ -106,11 +110,17 @@ def assert_private(
     false_alarm: the chance, over seeds, that a sound sampler fails; in [1e-12, 0.5].
     rarest: the power holds for violations that show in an event of at least this probability beyond delta.
     max_samples: per input, the search included, but not the calls for one output each that look for programs which
-    repeat themselves.   timeout: seconds that one call may take.   stateless: as `audit` has it.
-    Raises ValueError for bad arguments, and where the plan needs more than max_samples; ProgramError, a ValueError,
-    for a sampler that fails.
+    repeat themselves.   timeout: seconds that one call may take.   stateless, progress: as `audit` has them.
+    seconds: about so many may pass, an accusation included: a pilot of a few calls says how many samples that allows,
+    which counts as max_samples.
+    Raises ValueError for bad arguments, and where the plan needs more than max_samples, or seconds, with what they
+    suffice for; ProgramError, a ValueError, for a sampler that fails.
     """
     __tracebackhide__ = True
+    if isinstance(progress, bool):
+        given: Any = {**locals()}
+        with Progress(quiet=not progress) as lines:
+            return assert_private(**given | {"progress": lines})
     start = time.perf_counter()
     goal = goal_of(epsilon, delta, detects, detects_epsilon, power, false_alarm)
     check_samples(rarest, max_samples)
@@ -118,10 +128,24 @@ def assert_private(
     compared = as_search(inputs)
     named = compared.inputs
     program, fresh = Program(sampler, seed, timeout, inputs=named), Fresh(sampler, stateless=stateless)
+    pace = Pace(program, checked_seconds(seconds), stateless, start)
+    if progress is not None or seconds is not None:
+        pace.pilot(named[0])
+        max_samples = pace.samples(max_samples, len(named))
+        planned = Room(math.ceil(20 / rarest), 1, rarest)
+        if planned.pilot > max_samples:
+            raise ValueError(
+                _too_short(pace, planned.pilot, max_samples, len(named)) + f"or take rarest={25 / max_samples:.2g}"
+            )
+        progress = pace.line(progress, min(max_samples, planned.needed(goal)) * len(named), 3 * goal.samples(rarest))
     room = piloted(program, named, rarest)
-    room.check(goal, max_samples)
-    found = searched(program, inputs, room.searched(goal), goal.error("planned"), goal.delta)
-    looks, calls = _looks(program, named, found, goal, room.rarest, max_samples - room.pilot - found.spent)
+    room.check(
+        goal, max_samples, None if seconds is None else _too_short(pace, room.needed(goal), max_samples, len(named))
+    )
+    pace.expect((room.needed(goal) - room.pilot) * len(named))
+    found = searched(program, inputs, room.searched(goal), goal.error("planned"), goal.delta, progress)
+    most = max_samples - room.pilot - found.spent
+    looks, calls = _looks(program, named, found, goal, room.rarest, most, progress)
     drawn = program.looked + room.pilot * len(named) + found.drawn + calls
     result = _result(looks, found, goal, room, drawn, program, time.perf_counter() - start)
     otherwise = [
@@ -193,7 +217,13 @@ def _look(goal: Goal, name: str, witness: Witness) -> _Look:
 
 
 def _looks(
-    program: Program, inputs: Sequence[Any], found: Found, goal: Goal, rarest: float, most: int
+    program: Program,
+    inputs: Sequence[Any],
+    found: Found,
+    goal: Goal,
+    rarest: float,
+    most: int,
+    progress: Callable[[str], None] | None,
 ) -> tuple[list[_Look], int]:
     """One after the other, until the claim is refuted, or the plan is carried out and was no near miss."""
     looks = []
@@ -212,7 +242,7 @@ def _looks(
         if more < trials // 2 or (multiple > 1 and not looks[-1].near_miss):
             break
         test = Test((event,), pair, found.places, more, call_size(more, program.rows), LOOK + place)
-        (counts,) = count_all(test, program)
+        (counts,) = count_all(test, program, reporter(progress, goal.error(name), goal.violation, goal.delta))
         total = counts if total is None else total + counts
         looks.append(_look(goal, name, Witness(pair, event, total)))
     return looks, calls
@@ -251,6 +281,14 @@ def _result(
         seed=program.seed,
         budget={name: goal.error(name) for name in (*(look[0] for look in LOOKS), CALLS)},
         notes=(*dict.fromkeys((*why, *program.notes())), *notes),
+    )
+
+
+def _too_short(pace: Pace, needed: int, allowed: int, inputs: int) -> str:
+    """The beginning of a sentence: which budget allows for so many samples of an input."""
+    return (
+        f"seconds must be about {pace.budget_for(needed * inputs):.2g} for {needed} samples of an input, got "
+        f"{pace.seconds:g}, which at {pace.each} an output allows {allowed}, "
     )
 
 
@@ -352,8 +390,11 @@ class Room:
         search = most_searched(self.searched(goal), self.dimension)
         return self.pilot + search + goal.samples(self.rarest)
 
-    def check(self, goal: Goal, max_samples: int) -> None:
-        """ValueError where the plan needs more than max_samples; it says what would do."""
+    def check(self, goal: Goal, max_samples: int, too_short: str | None = None) -> None:
+        """ValueError where the plan needs more than max_samples; it says what would do.
+
+        too_short: what to say first, where a budget of seconds has set them.
+        """
         __tracebackhide__ = True
         needed = self.needed(goal)
         if needed <= max_samples:
@@ -367,9 +408,11 @@ class Room:
             advice = f"; or detects_epsilon={less.violation * 1.001:.4g}"
         if self.rarest * needed < 0.4 * max_samples:
             advice += f"; or rarest={1.2 * self.rarest * needed / max_samples:.2g}"
+        said = f"max_samples must be at least {needed} " if too_short is None else too_short
+        got = f", got {max_samples}" if too_short is None else ""
         raise ValueError(
-            f"max_samples must be at least {needed} to catch epsilon {goal.violation:.6g} where {goal.epsilon:.6g} is "
-            f"claimed, with power {goal.power:.6g} and false_alarm {goal.false_alarm:.2g}, got {max_samples}{advice}"
+            f"{said}to catch epsilon {goal.violation:.6g} where {goal.epsilon:.6g} is claimed, "
+            f"with power {goal.power:.6g} and false_alarm {goal.false_alarm:.2g}{got}{advice}"
         )
 
     def _less(self, goal: Goal, max_samples: int) -> Goal | None:

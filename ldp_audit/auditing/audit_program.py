@@ -16,10 +16,11 @@ from typing import Any
 
 from ldp_audit.auditing.bounds import Region, check_arguments
 from ldp_audit.auditing.curves import Curves, check_divergences
-from ldp_audit.auditing.event_search import InputSearch, as_search, coverage_floor, searched
+from ldp_audit.auditing.event_search import InputSearch, as_search, coverage_floor, most_searched, searched
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.grey_box import ProductLaw
 from ldp_audit.auditing.independent_audit import audit_independent
+from ldp_audit.auditing.pace import Pace, checked_seconds
 from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.program import SEARCH, Program, Sampler
 from ldp_audit.auditing.record import counted, opened
@@ -47,6 +48,7 @@ def audit(
     seed: int = 0,
     timeout: float | None = None,
     stateless: bool = False,
+    seconds: float | None = None,
     sequential: bool = False,
     curves: bool = False,
     claimed_rho: float | None = None,
@@ -69,8 +71,10 @@ def audit(
     are taken apart (`Structure`).
     confidence: in [0.5, 1), of all bounds together.
     seed: the same seed gives the same result.   timeout: seconds that one call may take.
-    stateless: states that the program keeps nothing from call to call. Otherwise that is looked at before it is accused;
+    stateless: states that the program keeps nothing from call to call. Else that is looked at before it is accused;
     where it cannot be (no pickle, a service that runs, a process that does not start in time), it is not.
+    seconds: about so many may pass. A pilot of a few calls says how many samples that allows, and the audit is a
+        sequential one. What its time does not suffice for is inconclusive; the same seed need not give the same result.
     sequential: bet instead, and stop as soon as a violation is certain (see `audit_sequentially`).
     curves: also bounds on delta at any epsilon, Renyi divergences and the trade-off curve, from the same outputs; they
     take a fifth of the error (`Curves`).
@@ -83,7 +87,8 @@ def audit(
     law: the exact law that the program is declared to follow. Its likelihood ratio is one more score to choose an event
     by; what the result states assumes no more for it. A `ProductLaw` also gets half of the error, and as many samples
     again, for a bound that assumes independent coordinates: `sections["independent"]`, never in the verdict.
-    progress: is handed a line from time to time; True: lines on the standard error, from two seconds on.
+    progress: is handed a line from time to time, with an estimate of the time that is left, for which 17 outputs more
+        are drawn; True: lines on the standard error, if it takes more than a second or two.
     Raises ValueError for bad arguments and ProgramError, a ValueError, for a program that fails.
     """
     if isinstance(progress, bool):
@@ -101,11 +106,20 @@ def audit(
     claimed_epsilon = None if claimed_epsilon is None else float(claimed_epsilon)  # not numpy's, which JSON cannot hold
     claimed_delta, samples, confidence = float(claimed_delta), int(samples), float(confidence)
     program, fresh = Program(sampler, seed, timeout), Fresh(sampler, stateless=stateless)
+    pace = Pace(program, checked_seconds(seconds), stateless, start)
     instance(law, (Law, type(None)), "law", "an exact law, with log_prob(y, x), or None")
+    sequential = sequential or seconds is not None
     if law is not None and (sequential or curves or resume is not None):
-        raise ValueError("law goes without sequential, curves and resume")
+        raise ValueError("law goes without sequential, seconds, curves and resume")
     if sequential and (curves or workers != 1 or scheduler is not None or resume is not None):
-        raise ValueError("sequential goes without curves, workers, scheduler and resume: each bet follows the last")
+        raise ValueError(
+            "sequential and seconds go without curves, workers, scheduler and resume: each bet follows the last"
+        )
+    if progress is not None or seconds is not None:
+        pace.pilot(search.inputs[0])
+        searched_too = most_searched(samples, 1) * (len(search.inputs) - 2)
+        samples = pace.samples(samples, 2 + 0.4 * (len(search.inputs) - 2))
+        progress = pace.line(progress, 2 * samples + min(searched_too, samples), 3 * samples)
     if sequential:
         bet = audit_sequentially(
             program,
@@ -117,6 +131,7 @@ def audit(
             confidence=confidence,
             progress=progress,
             floating_point=floating_point,
+            pace=pace,
         )
         fresh.ended()
         return bet

@@ -41,7 +41,7 @@ _UNEVEN = 2.0
 """The Kolmogorov-Smirnov distance from even numbers, times the root of their count, that one draw in 1,500 exceeds."""
 
 SEARCH, TEST, CALLS, COORDINATES, DEPENDENCE, FIT, COMPARE, CONFIRM = 0, 1, 2, 3, 4, 5, 6, 7
-STRUCTURE, PILOT, LOOK = 9, 10, 11
+TIMING, STRUCTURE, PILOT, LOOK = 8, 9, 10, 11
 """First numbers of a call's key: the stage of an audit that it belongs to, so that no two stages draw the same outputs.
 
 Looks are LOOK, LOOK + 1, ...; a confirmation of a confirmation's file is CONFIRM + CONFIRMED_AGAIN, and so on.
@@ -156,8 +156,8 @@ class Program:
     structure: how outputs are taken apart into vectors; None where they are numbers, labels or vectors themselves.
     inputs: two of them, on which it is learned whether outputs that are no numbers must be taken apart; none: they are
     not.   whole_rows: whether rows are labels, as they are from the first call on that has rows of several lengths.
-    looked: outputs that were drawn for that.   seconds, calls: how long how many calls took.   slowest:
-    seconds of the slowest, such as the first of a program that takes long to start.
+    looked: outputs that were drawn for that.   seconds, calls, drawn: how long how many calls took, for
+    how many outputs.   slowest: seconds of the slowest, such as the first of a program that takes long to start.
     Each call gets a copy of its input, so that a program which changes it does not hand it to its next call.
     """
 
@@ -171,6 +171,7 @@ class Program:
     looked: int = field(default=0, init=False)
     seconds: float = field(default=0.0, init=False)
     calls: int = field(default=0, init=False)
+    drawn: int = field(default=0, init=False)
     slowest: float = field(default=0.0, init=False)
     _shape: str | None = field(default=None, init=False, repr=False)
     _kind: str | None = field(default=None, init=False, repr=False)
@@ -318,6 +319,12 @@ class Program:
         """Another sampler, not called yet, in the place of this one."""
         return replace(self, sampler=sampler, inputs=())
 
+    def timed(self, x: Any, n: int, key: tuple[int, ...]) -> float:
+        """Seconds that a call takes; what it gives is not looked at."""
+        before = self.seconds
+        self._called(x, n, self._generator(key), _Where(x, n, key))
+        return self.seconds - before
+
     def recorded(self, x: Any, n: int, key: tuple[int, ...]) -> Call:
         """What a call gives."""
         where, rng = _Where(x, n, key), self._generator(key)
@@ -342,6 +349,7 @@ class Program:
         raw = self._answer(_unchanged(x), n, rng, where)
         took = time.perf_counter() - start
         self.seconds, self.calls, self.slowest = self.seconds + took, self.calls + 1, max(self.slowest, took)
+        self.drawn += n
         self._asked = True
         return raw
 

@@ -24,10 +24,11 @@ from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
 from ldp_audit.auditing.event_search import InputSearch, as_search, coverage_floor
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.outputs import Outputs, concatenated, unrepeated
-from ldp_audit.auditing.power import HIGHEST_CLAIM
+from ldp_audit.auditing.pace import Pace
+from ldp_audit.auditing.power import HIGHEST_CLAIM, Reach
 from ldp_audit.auditing.program import CHUNK_VALUES, SEARCH, TEST, Program
-from ldp_audit.auditing.result import AuditResult, Witness, judged
-from ldp_audit.auditing.test import drift, if_independent, repeated
+from ldp_audit.auditing.result import CONSISTENT, INCONCLUSIVE, AuditResult, Witness, judged
+from ldp_audit.auditing.test import drift, if_independent, repeated, telling
 
 _CALLS_SHARE = 0.01
 _FIRST_SEARCH = 1024  # samples of each input
@@ -42,6 +43,8 @@ _FEWEST_CALLS, _MOST_CALLS, _OUTPUTS = 16, 64, 2**13
 Bets are made on calls of all sizes, and a few small ones show little dependence: there are as many calls as have these
 outputs in all, within these numbers.
 """
+_LATE = 0.5
+"""Of a budget of seconds, by which the calls before an accusation may exceed it."""
 _POWER, _SIMULATED, _SIMULATION_ERROR, _SIMULATED_SHARE = 0.95, 300, 0.001, 3
 
 
@@ -56,10 +59,12 @@ def audit_sequentially(
     confidence: float,
     progress: Callable[[str], None] | None = None,
     floating_point: bool = False,
+    pace: Pace | None = None,
 ) -> AuditResult:
-    """Audit a program until its claim is refuted, or so many samples of an input are spent.
+    """Audit a program until its claim is refuted, or so many samples of an input are spent, or its time is.
 
-    Arguments as `audit` has them, and fresh: the program before its first call. Without a claim all samples are spent.
+    Arguments as `audit` has them, and fresh: the program before its first call; pace: with the budget of seconds.
+    Without a claim all samples, or all of the time, are spent.
     epsilon_lower is the confidence sequence at the stop, on the grid of betting.py: it holds at whatever moment one
     looks. delta_lower is None. sections["sequential"]: why it stopped, looks, events, and the path of (samples of each
     input, bound).
@@ -72,20 +77,26 @@ def audit_sequentially(
     claim = claimed_epsilon if claimed_epsilon is not None and claimed_epsilon <= HIGHEST_CLAIM else None
     capital = Capital(epsilon_grid(claim), budget["event"], claimed_delta)
     past = _Past(program, named.inputs, int(samples))
-    run = _Run(program, named, int(samples), claimed_epsilon, past, capital, floating_point=floating_point)
+    run = _Run(program, named, int(samples), claimed_epsilon, past, capital, pace, floating_point=floating_point)
     program.inputs = named.inputs
     run.search()
     calls = _of_calls(run, budget["calls"])
     stopped = "violation" if run.above(calls[0]) else run.bet(progress)
     sequence = float(capital.epsilon_lower)
     epsilon = max(sequence, calls[0])
+    seen = run.counts or run.choice.seen
+    reach = _detectable(run)
     verdict, why = judged(
         violated=stopped == "violation",
-        tested=[run.counts or run.choice.seen],
+        tested=[seen],
         unrepeated=unrepeated(outputs for place in run.places for outputs in past.kept[place]),
         drift=None if run.counts is None else drift(run.choice.seen, run.counts),
-        untested=program.untested([run.counts or run.choice.seen]),
+        untested=program.untested([seen]),
     )
+    if verdict == CONSISTENT and claimed_epsilon is not None and math.isinf(reach) and seen.frequencies != (1.0, 1.0):
+        hopeless = Reach(seen, seen.trials, capital.error, claimed_epsilon, claimed_delta).out_of_reach
+        shown = f"bets on {seen.trials} outputs of each input would have shown no epsilon with probability 0.95"
+        verdict, why = INCONCLUSIVE, (f"{shown}: {hopeless or 'it takes more'}",)
     turns = () if run.events == 1 else (f"{run.events} events were bet on in turn; the witness is the last",)
     result = AuditResult(
         verdict=verdict,
@@ -95,16 +106,23 @@ def audit_sequentially(
         claimed_delta=claimed_delta,
         confidence=confidence,
         witness=calls[1] if calls[1] is not None and calls[0] > sequence else run.witness(),
-        reach=_detectable(run),
+        reach=reach,
         coverage_floor=coverage_floor(run.learned),
         samples_used=program.looked + sum(run.past.drawn) + calls[2],
         seconds=0.0,
         seed=program.seed,
         budget=budget,
-        notes=(*dict.fromkeys(why + program.notes() + named.notes()), *turns),
+        notes=(*dict.fromkeys(why + program.notes() + named.notes()), *turns, *run.spent(stopped)),
         sections={"sequential": run.section(stopped)},
     )
-    calls = max(_FEWEST_CALLS, min(_MOST_CALLS, _OUTPUTS // run.largest))
+    outputs = _OUTPUTS if claimed_epsilon is None else telling(result.witness, claimed_epsilon, claimed_delta)
+    calls = max(_FEWEST_CALLS, min(_MOST_CALLS, min(_OUTPUTS, outputs) // run.largest))
+    if pace is not None and (result.violated or (claimed_epsilon is None and result.epsilon_lower > 0)):
+        needed = pace.accusation(calls * run.largest, outputs)
+        if needed > pace.left + _LATE * (pace.seconds or 0.0):
+            result = replace(
+                result, verdict=INCONCLUSIVE, epsilon_lower=0.0, notes=(pace.too_late(needed), *result.notes)
+            )
     result = if_independent(result, program, fresh, calls=(calls, run.largest))
     return replace(result, seconds=time.perf_counter() - start)
 
@@ -170,6 +188,7 @@ class _Run:
     claimed: float | None
     past: _Past
     capital: Capital
+    pace: Pace | None
     floating_point: bool
     pairs: list[tuple[int, int]] = field(init=False)
     choice: Choice = field(init=False)
@@ -212,6 +231,8 @@ class _Run:
         said, searched_at = time.perf_counter(), max(self.past.drawn)
         again = _AGAIN if self.choice.event.score is None else _AGAIN_VECTORS
         while self.past.left(*self.places) > 0:
+            if self.pace is not None and self.pace.left < self.pace.reserve:
+                return "time spent"
             self._bet_once()
             bound = float(self.capital.epsilon_lower)
             self.path.append((max(self.past.drawn[place] for place in self.places), bound))
@@ -224,6 +245,12 @@ class _Run:
                 self.search()
                 searched_at = self.path[-1][0]
         return "samples spent"
+
+    def spent(self, stopped: str) -> tuple[str, ...]:
+        """What a budget of seconds allowed, where it ended the bets or had fewer samples drawn; in a note."""
+        if self.pace is None or self.pace.seconds is None or stopped == "violation":
+            return ()
+        return (self.pace.describe(max(self.past.drawn)),)
 
     def witness(self) -> Witness:
         """The present event with its counts; where none was bet yet, those of the search."""

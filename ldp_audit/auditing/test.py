@@ -483,7 +483,7 @@ def telling(witness: Witness, epsilon: float, delta: float) -> int:
     most = max(_TELLING, min(counts.trials, counts.other_trials))
     trials = _LEAST_SIZE
     while trials < most and not refutes(trials):
-        trials *= 2
+        trials += -(-trials // 4)
     return min(most, _MARGIN * trials)
 
 

@@ -51,6 +51,7 @@ def add_arguments(audit: argparse.ArgumentParser) -> None:
     add("--confidence", type=float, metavar="C", help="of everything that is stated; 0.999 by default")
     add("--seed", type=_seed, metavar="SEED", help="a whole number, 0 by default, or random")
     add("--timeout", type=float, metavar="S", help="seconds that one call of the sampler, or one request, may take")
+    add("--seconds", type=float, metavar="S", help="about so many may pass: a sequential audit of what they allow")
     add("--workers", type=int, default=1, metavar="N", help="processes of this machine that count")
     add("--scheduler", metavar="ADDRESS", help="of a Dask cluster, whose workers count")
     add("--resume", type=Path, metavar="FILE", help="keep the counts there; go on from there if it exists")
@@ -148,6 +149,8 @@ def _check_together(options: argparse.Namespace) -> None:
         raise ValueError("--reports is about --fresh")
     if options.fresh and (options.program or options.url):
         raise ValueError("--fresh is about a TARGET")
+    if options.seconds is not None and (options.confirm or options.merge):
+        raise ValueError("--seconds does not go with --confirm and --merge")
     if options.claimed_rho is not None and (options.confirm or options.merge or options.implementation):
         raise ValueError("--claimed-rho does not go with --confirm, --merge and --implementation")
     if not options.implementation:
@@ -155,7 +158,7 @@ def _check_together(options: argparse.Namespace) -> None:
             raise ValueError("--bits and --monotone are about --implementation")
         return
     others = ("program", "url", "fresh", "sequential", "curves", "floating_point", "confirm", "merge", "resume")
-    others += ("scheduler", "timeout")
+    others += ("scheduler", "timeout", "seconds")
     given = [name for name in others if getattr(options, name)]
     given += ["workers"] if options.workers != 1 else []
     given += ["confidence"] if options.confidence is not None else []
@@ -198,6 +201,7 @@ def _audited(options: argparse.Namespace, progress: Progress) -> AuditResult:
         epsilon,
         options.delta or 0.0,
         **{name: value for name, value in given.items() if value is not None},
+        seconds=options.seconds,
         sequential=options.sequential,
         curves=options.curves,
         floating_point=options.floating_point,

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldp_audit.checkpoint import check_same
 from ldp_audit.files import lock, write_whole
+from ldp_audit.progress import duration
 from ldp_audit.training import results
 from ldp_audit.training.device import device_of
 from ldp_audit.training.kept_model import keep_model
@@ -301,13 +302,3 @@ class SweepProgress:
         if done <= 0 or self._start is None:
             return ""
         return f"; {duration((time.perf_counter() - self._start) / done * (under_way + waiting))} left"
-
-
-def duration(seconds: float) -> str:
-    """A time in words: 45 s, 3 min 20 s, 2 h 5 min."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -46,7 +46,7 @@ def one_constant(x: object, n: int, rng: np.random.Generator) -> np.ndarray:
 
 def caught(sampler: Sampler, seed: int, **options: Any) -> bool:
     try:
-        assert_private(sampler, 1.0, (0, 1), seed=seed, **options)
+        assert_private(sampler, 1.0, (0, 1), seed=seed, stateless=True, **options)
     except PrivacyViolation:
         return True
     return False

@@ -96,7 +96,7 @@ def test_the_bound_of_a_confirmation_exceeds_the_truth_as_rarely_as_it_says() ->
     """100 of them at confidence 0.9; a right bound fails with a chance below 1e-6, one of rate 0.4 in 0.995."""
     again = Retest(Event(((0.0, math.inf),)), (1, -1), False, 1.0, None, 0.0, 0.9, 500)
     truth = math.log(0.75 / 0.25)
-    over = sum(confirm(coin(0.75), again, seed=seed).epsilon_lower > truth for seed in range(100))
+    over = sum(confirm(coin(0.75), again, seed=seed, stateless=True).epsilon_lower > truth for seed in range(100))
     assert 0 < over <= stats.binom.isf(1e-6, 100, 0.1)
 
 

@@ -205,3 +205,19 @@ def test_a_session_that_asserts_nothing_imports_nothing_of_ours(pytester: pytest
         "    assert not {'numpy', 'scipy', 'ldp_audit'} & set(sys.modules)\n"
     )
     pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
+
+
+def test_an_assertion_that_takes_long_says_so_while_it_runs(pytester: pytest.Pytester) -> None:
+    """Would catch minutes of silence: pytest captures the standard error."""
+    source = SAMPLERS + (
+        "import time\n"
+        "def slow(x, n, rng):\n"
+        "    time.sleep(1.1 * (n == 16))\n"
+        "    return sound(x, n, rng)\n"
+        "def test_it(ldp): ldp.assert_private(slow, epsilon=1.0, inputs=(0, 1), detects=9, stateless=True)\n"
+    )
+    pytester.makepyfile(source)
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-q")
+    text = result.stdout.str()
+    assert "1 passed" in text
+    assert re.search(r"\n\S+::test_it: up to \d+ outputs at \S+ ms each: about .* if the claim is refuted\n", text)

@@ -18,7 +18,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,10 +31,6 @@ _PROGRAMS = {
     "pytest": [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"],
     "python": [sys.executable],
 }
-
-
-Output = Callable[[list[str], Path, set[int]], str]
-"""Runs a command in a folder; returns what it prints, where its exit code is one of these."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +72,9 @@ def programs_of(snippets: list[Snippet]) -> list[str]:
     ]
 
 
-def run_program(program: str, folder: Path, output: Output | None = None) -> str:
-    """Run it, and hold it to what its comments promise; returns what it prints.   output: what runs it, or None."""
-    printed = (output or subprocess_output)([sys.executable, "-c", program], folder, {0})
+def run_program(program: str, folder: Path) -> str:
+    """Run it, and hold it to what its comments promise; returns what it prints."""
+    printed = subprocess_output([sys.executable, "-c", program], folder, {0})
     missing = first_missing(re.findall(r"# prints (.*)$", program, re.MULTILINE), printed)
     assert missing is None, f"{missing!r} is not printed, but\n{printed}"
     return printed
@@ -96,10 +91,10 @@ def commands_of(snippets: list[Snippet]) -> list[Command]:
     return found
 
 
-def run_command(command: Command, folder: Path, output: Output | None = None) -> None:
+def run_command(command: Command, folder: Path) -> None:
     """Run it, and hold it to what the page says that it prints. 1, a violation was found, is no failure."""
     name, *arguments = shlex.split(command.line)
-    printed = (output or subprocess_output)([*_PROGRAMS[name], *arguments], folder, {0, 1})
+    printed = subprocess_output([*_PROGRAMS[name], *arguments], folder, {0, 1})
     missing = first_missing(command.printed, printed)
     assert missing is None, f"{command.line}: {missing!r} is not printed, but\n{printed}"
 
@@ -121,7 +116,7 @@ def command_lines(snippets: list[Snippet]) -> list[list[str]]:
 
 
 def subprocess_output(command: list[str], folder: Path, accepted: set[int]) -> str:
-    """See `Output`; by a process of its own."""
+    """What a process prints that runs the command in this folder. Its exit code must be one of the accepted."""
     environment = {**os.environ, "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode in accepted, f"{command}\n{done.stdout}\n{done.stderr}"

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
 import subprocess
 import sys
 import tomllib
-import warnings
-from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from pathlib import Path
-from warnings import catch_warnings
 
 import pytest
 
 from ldp_audit.claims.verdict import Verdict
-from ldp_audit.cli import main
 from tests.meta.snippets import (
     Command,
     Snippet,
@@ -54,43 +48,18 @@ def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-def in_process(command: list[str], folder: Path, accepted: set[int]) -> str:
-    """Run a program or our command line here, where its imports are loaded already; anything else as a process."""
-    ours, printed, before = command[1:3] == ["-m", "ldp_audit.cli"], io.StringIO(), [*sys.path]
-    if not ours and command[1] != "-c":
-        return subprocess_output(command, folder, accepted)
-    with ExitStack() as stack:
-        for one in (contextlib.chdir(folder), redirect_stdout(printed), redirect_stderr(printed), catch_warnings()):
-            stack.enter_context(one)
-        warnings.simplefilter("default")
-        sys.path.insert(0, str(folder))
-        try:
-            code = main(command[3:]) if ours else exec(command[2], {"__name__": "__main__"})
-        finally:
-            sys.path[:] = before
-            for module in [
-                name for name, one in sys.modules.items() if str(folder) in str(getattr(one, "__file__", ""))
-            ]:
-                del sys.modules[module]
-    assert (code or 0) in accepted, f"{command}\n{printed.getvalue()}"
-    return printed.getvalue()
-
-
 @pytest.mark.parametrize(
     "page",
     [page for page in PAGES if page != GALLERY and (programs_of(parts(page)) or commands_of(parts(page)))],
     ids=name,
 )
-def test_a_page_runs_as_it_stands_and_prints_what_it_shows(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The README is run by `make package`, on the installed wheel."""
-    monkeypatch.setenv("NO_COLOR", "1")
+def test_a_page_runs_as_it_stands_and_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
+    """As a reader runs it: each command by a process of its own. The README is run by `make package`, on the wheel."""
     write_files(parts(page), tmp_path)
     if programs_of(parts(page)):
-        run_program("\n".join(programs_of(parts(page))), tmp_path, in_process)
+        run_program("\n".join(programs_of(parts(page))), tmp_path)
     for command in commands_of(parts(page)):
-        run_command(command, tmp_path, in_process)
+        run_command(command, tmp_path)
 
 
 @together("page", [ROOT / "README.md", *PAGES])
@@ -128,10 +97,8 @@ def test_a_snippet_that_fails_or_prints_something_else_is_found(tmp_path: Path) 
         run_program("1 / 0", tmp_path)
     with pytest.raises(AssertionError, match="is not printed"):
         run_command(Command("python -c 'print(1)'", ("2",)), tmp_path)
-    with pytest.raises(AssertionError, match="is not printed"):
-        run_program("print(1)  # prints 2", tmp_path, in_process)
     with pytest.raises(AssertionError, match="module 'nowhere' cannot be imported"):
-        run_command(Command("ldp-audit check --claims nowhere", ()), tmp_path, in_process)
+        run_command(Command("ldp-audit check --claims nowhere", ()), tmp_path)
     assert first_missing(["a ... c", "...", "e"], "a b c\nd\ne") is None
     assert first_missing(["e", "a ... c"], "a b c\nd\ne") == "a ... c"
     assert first_missing(["a"], "a b") == "a"
@@ -163,7 +130,7 @@ def test_no_fenced_block_escapes_the_tests() -> None:
 
 def test_the_walk_through_a_paper_gives_a_proved_claim(tmp_path: Path) -> None:
     check = "from ldp_audit.claims import settle_claim\nprint(settle_claim(PAPER.claims[0]).verdict)  # prints PROVED"
-    run_program("\n".join([*programs_of(parts(DOCS / "adding-a-paper.md")), check]), tmp_path, in_process)
+    run_program("\n".join([*programs_of(parts(DOCS / "adding-a-paper.md")), check]), tmp_path)
 
 
 def test_the_page_of_mechanisms_is_what_the_definitions_give() -> None:
@@ -175,7 +142,7 @@ def test_the_page_of_mechanisms_is_what_the_definitions_give() -> None:
 
 def test_the_example_gives_the_verdicts_that_its_page_says() -> None:
     command = [sys.executable, "-m", "ldp_audit.cli", "check", "--claims", "noisy_coin"]
-    verdicts = dict(re.findall(r"(NC-\d)\s+(\w+)", in_process(command, DOCS / "examples", {0, 1})))
+    verdicts = dict(re.findall(r"(NC-\d)\s+(\w+)", subprocess_output(command, DOCS / "examples", {0, 1})))
     assert verdicts == {"NC-1": "PROVED", "NC-2": "REFUTED", "NC-3": "PROVED", "NC-4": "PROVED"}
 
 

@@ -122,27 +122,41 @@ def _draw_fresh(
     make: Callable[..., Any], reports: int, x: Any, n: int, rng: np.random.Generator, *, takes_rng: bool
 ) -> list[Any]:
     outputs: list[Any] = []
-    ways: dict[type, tuple[str, str] | None] = {}  # of each class of clients, to be looked at once
+    ways: dict[type, _Way] = {}  # of each class of clients, to be looked at once
     with seeded_globals(rng):
         for _ in range(n):
             client = make(rng=rng) if takes_rng else make()
             if type(client) not in ways:
                 ways[type(client)] = _way_of(client)
-            way = ways[type(client)]
-            if way is None:
-                found = list(as_sampler(client)(x, reports, rng))
-            else:
-                found = called(getattr(client, way[0]), way[1], x, reports, rng)
+            found = list(ways[type(client)](client, x, reports, rng))
             outputs.append(found[0] if reports == 1 else flattened(tuple(found)))
     return outputs
 
 
-def _way_of(client: Any) -> tuple[str, str] | None:
-    """The method of one value and how it takes rng; None for what has another adapter."""
+_Way = Callable[[Any, Any, int, np.random.Generator], Any]
+"""(client, x, reports, rng) -> the client's reports."""
+
+
+def _way_of(client: Any) -> _Way:
+    """How clients of this class are asked, so that signatures are looked at once."""
     method = made(client)
-    if _adapter_for(method) is not from_function:
-        return None
-    return "__call__" if method is client else method.__name__, how_it_takes_rng(method)
+    adapter = _adapter_for(method)
+    name = "__call__" if method is client else method.__name__
+    if adapter is from_function:
+        return partial(_asked_one_by_one, name, how_it_takes_rng(method))
+    return partial(_asked_at_once, name) if adapter is None else _asked_by_its_adapter
+
+
+def _asked_one_by_one(name: str, takes: str, client: Any, x: Any, reports: int, rng: np.random.Generator) -> Any:
+    return called(getattr(client, name), takes, x, reports, rng)
+
+
+def _asked_at_once(name: str, client: Any, x: Any, reports: int, rng: np.random.Generator) -> Any:
+    return getattr(client, name)(x, reports, rng)
+
+
+def _asked_by_its_adapter(client: Any, x: Any, reports: int, rng: np.random.Generator) -> Any:
+    return as_sampler(client)(x, reports, rng)
 
 
 def _is_factory(target: Any) -> bool:

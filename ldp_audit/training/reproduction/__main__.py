@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ldp_audit.files import write_whole
-from ldp_audit.progress import Progress
+from ldp_audit.progress import Progress, duration
 from ldp_audit.training.data import load
 from ldp_audit.training.device import device_of
-from ldp_audit.training.experiment import duration, run_experiment
+from ldp_audit.training.experiment import run_experiment
 from ldp_audit.training.pipeline import plan_class
 from ldp_audit.training.reproduction.page import page
 from ldp_audit.training.reproduction.record import (
