@@ -511,3 +511,11 @@ def make():
 
 client = Client()
 """
+
+
+def test_a_budget_of_seconds_bets_and_goes_with_no_confirmation(capsys: Captured, tmp_path: Path) -> None:
+    command = ["audit", f"{HERE}:leaky", "--inputs=-1,1", "--epsilon", "1", "--quiet"]
+    assert main([*command, "--seconds", "60", "--json", str(tmp_path / "result.json")]) == 1
+    assert json.loads((tmp_path / "result.json").read_text())["sequential"]["stopped"] == "violation"
+    assert main([*command, "--seconds", "60", "--confirm", str(tmp_path / "result.json")]) == 2
+    assert "--seconds does not go with --confirm" in capsys.readouterr().err

@@ -118,7 +118,7 @@ def command_lines(snippets: list[Snippet]) -> list[list[str]]:
 def subprocess_output(command: list[str], folder: Path, accepted: set[int]) -> str:
     """What a process prints that runs the command in this folder. Its exit code must be one of the accepted."""
     environment = {**os.environ, "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, timeout=300)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, timeout=900)
     assert done.returncode in accepted, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout + done.stderr
 
