@@ -34,7 +34,7 @@ from ldp_audit.auditing.power import Reach, plan
 from ldp_audit.auditing.program import LOOK, PILOT, Program, Sampler
 from ldp_audit.auditing.result import AuditResult, Witness, judged, shown
 from ldp_audit.auditing.test import Test, call_size, count_all, drift, if_independent, repeated, reporter
-from ldp_audit.numerics import between, whole
+from ldp_audit.numerics import between, instance, whole
 from ldp_audit.progress import Progress
 
 _NEAR_MISS = 0.05  # a later look is taken where a test at this error would reject
@@ -121,6 +121,8 @@ def assert_private(
         given: Any = {**locals()}
         with Progress(quiet=not progress) as lines:
             return assert_private(**given | {"progress": lines})
+    lines: Any = (Callable, type(None))
+    instance(progress, lines, "progress", "a function of a line, True, False or None")
     start = time.perf_counter()
     goal = goal_of(epsilon, delta, detects, detects_epsilon, power, false_alarm)
     check_samples(rarest, max_samples)
