@@ -97,10 +97,12 @@ def assert_private(
     stateless: bool = False,
     seconds: float | None = None,
     progress: Callable[[str], None] | bool | None = None,
+    constant: bool = False,
 ) -> AuditResult:
     """Raise PrivacyViolation if the sampler's epsilon is shown to be above the claim; else the audit's result.
 
-    Raises NoPowerError where that could not have been shown: where no event was seen, or no label comes twice.
+    Raises NoPowerError where that could not have been shown: where no event was seen, all outputs were one, or no label
+    comes twice.
     Warns (UserWarning) of parts of the outputs that were set aside, such as ids, and are not audited.
 
     sampler: (x, n, rng) -> n independent outputs on input x.   epsilon, delta: the claim; nats, finite, and in [0, 1).
@@ -110,7 +112,7 @@ def assert_private(
     false_alarm: the chance, over seeds, that a sound sampler fails; in [1e-12, 0.5].
     rarest: the power holds for violations that show in an event of at least this probability beyond delta.
     max_samples: per input, the search included, but not the calls for one output each that look for programs which
-    repeat themselves.   timeout: seconds that one call may take.   stateless, progress: as `audit` has them.
+    repeat themselves.   timeout: seconds that one call may take.   stateless, constant, progress: as `audit` has them.
     seconds: about so many may pass, an accusation included: a pilot of a few calls says how many samples that allows,
     which counts as max_samples.
     Raises ValueError for bad arguments, and where the plan needs more than max_samples, or seconds, with what they
@@ -149,7 +151,7 @@ def assert_private(
     most = max_samples - room.pilot - found.spent
     looks, calls = _looks(program, named, found, goal, room.rarest, most, progress)
     drawn = program.looked + room.pilot * len(named) + found.drawn + calls
-    result = _result(looks, found, goal, room, drawn, program, time.perf_counter() - start)
+    result = _result(looks, found, goal, room, drawn, program, time.perf_counter() - start, constant=constant)
     otherwise = [
         replace(result, epsilon_lower=look.bound, delta_lower=look.region.delta_lower(epsilon), witness=look.witness)
         for look in looks
@@ -251,7 +253,15 @@ def _looks(
 
 
 def _result(
-    looks: list[_Look], found: Found, goal: Goal, room: Room, drawn: int, program: Program, seconds: float
+    looks: list[_Look],
+    found: Found,
+    goal: Goal,
+    room: Room,
+    drawn: int,
+    program: Program,
+    seconds: float,
+    *,
+    constant: bool,
 ) -> AuditResult:
     best = max(looks, key=lambda look: look.bound)
     tested = [look.witness.counts for look in looks if not look.witness.calls_for_one][-1:]
@@ -265,6 +275,7 @@ def _result(
         unrepeated=found.unrepeated,
         drift=drift(found.choice.seen, tested[0]) if tested else None,
         untested=program.untested([look.witness.counts for look in looks]),
+        constant=constant,
     )
     return AuditResult(
         verdict=verdict,

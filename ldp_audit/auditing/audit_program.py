@@ -49,6 +49,7 @@ def audit(
     timeout: float | None = None,
     stateless: bool = False,
     seconds: float | None = None,
+    constant: bool = False,
     sequential: bool = False,
     curves: bool = False,
     claimed_rho: float | None = None,
@@ -75,6 +76,8 @@ def audit(
     where it cannot be (no pickle, a service that runs, a process that does not start in time), it is not.
     seconds: about so many may pass. A pilot of a few calls says how many samples that allows, and the audit is a
         sequential one. What its time does not suffice for is inconclusive; the same seed need not give the same result.
+    constant: states that all outputs are to be one, whatever the input is; otherwise an audit that saw one output only
+    is inconclusive, since a stub or a cache shows nothing else.
     sequential: bet instead, and stop as soon as a violation is certain (see `audit_sequentially`).
     curves: also bounds on delta at any epsilon, Renyi divergences and the trade-off curve, from the same outputs; they
     take a fifth of the error (`Curves`).
@@ -96,6 +99,7 @@ def audit(
         with Progress(quiet=not progress) as lines:
             return audit(**given | {"progress": lines})
     lines: Any = (Callable, type(None))
+    instance(constant, bool, "constant", "True or False")
     instance(progress, lines, "progress", "a function of a line, True, False or None")
     start = time.perf_counter()
     search = as_search(inputs)
@@ -132,6 +136,7 @@ def audit(
             progress=progress,
             floating_point=floating_point,
             pace=pace,
+            constant=constant,
         )
         fresh.ended()
         return bet
@@ -209,6 +214,7 @@ def audit(
         drift=drift(choice.seen, counts),
         untested=program.untested(tested) if law is None else None,
         reach=reach,
+        constant=constant,
     )
     result = AuditResult(
         verdict=verdict,

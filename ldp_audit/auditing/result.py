@@ -16,6 +16,12 @@ VIOLATED, CONSISTENT, INCONCLUSIVE = "violated", "consistent", "inconclusive"
 
 _MOST_UNREPEATED = 0.1  # of the outputs: labels that come once only, beyond which no event is about too many of them
 
+CERTAIN = (
+    "every output of both inputs was in the event: nothing that could tell the inputs apart was seen, as of a stub, a "
+    "cache, or a client that holds its answers already; if all outputs are to be one, --constant (constant=True) "
+    "states that"
+)
+
 
 @dataclass(frozen=True)
 class Witness:
@@ -188,14 +194,15 @@ def judged(
     drift: str | None = None,
     untested: str | None = None,
     reach: Reach | None = None,
+    constant: bool = False,
 ) -> tuple[str, tuple[str, ...]]:
     """The verdict on a claim, and a note that says why it is inconclusive, where it is.
 
     tested: how often each event was seen in the test.   unrepeated: as of `ldp_audit.auditing.outputs.unrepeated`.
     drift: as of `ldp_audit.auditing.test.drift`.   untested: as of `Program.untested`.
-    reach: of the test.
+    reach: of the test.   constant: whether somebody states that all outputs of a sound program are one.
     A claim that was not refuted is inconclusive where it could not have been: by few outputs, as of a large claim or a
-    rare event; no event was seen on either input; most
+    rare event; no event was seen on either input; the event was every output of both, as where all are one; most
     outputs are labels that never come again, or a coordinate may be the seed of a hash, which no event computes; or
     where the event was chosen on outputs unlike those of the test.
     """
@@ -210,7 +217,9 @@ def judged(
         return INCONCLUSIVE, ("the event was seen on neither input, so that the test could not have refuted any claim",)
     if untested is not None:
         return INCONCLUSIVE, (untested,)
-    certain = all(counts.frequencies == (1.0, 1.0) for counts in tested)  # of a program that does one thing
+    certain = all(counts.frequencies == (1.0, 1.0) for counts in tested)
+    if certain and not constant:
+        return INCONCLUSIVE, (CERTAIN,)
     claimed = None if reach is None else reach.claimed_epsilon
     if reach is not None and claimed is not None and not certain and math.isinf(reach.detectable_epsilon):
         return INCONCLUSIVE, (

@@ -60,6 +60,7 @@ def audit_sequentially(
     progress: Callable[[str], None] | None = None,
     floating_point: bool = False,
     pace: Pace | None = None,
+    constant: bool = False,
 ) -> AuditResult:
     """Audit a program until its claim is refuted, or so many samples of an input are spent, or its time is.
 
@@ -92,6 +93,7 @@ def audit_sequentially(
         unrepeated=unrepeated(outputs for place in run.places for outputs in past.kept[place]),
         drift=None if run.counts is None else drift(run.choice.seen, run.counts),
         untested=program.untested([seen]),
+        constant=constant,
     )
     if verdict == CONSISTENT and claimed_epsilon is not None and math.isinf(reach) and seen.frequencies != (1.0, 1.0):
         hopeless = Reach(seen, seen.trials, capital.error, claimed_epsilon, claimed_delta).out_of_reach

@@ -32,6 +32,7 @@ def add_arguments(audit: argparse.ArgumentParser) -> None:
     )
     other.add_argument("--url", metavar="URL", help="or a service on this machine: http://127.0.0.1:8000/path")
     add("--allow-remote", action="store_true", help="let --url name another machine, to which the inputs are sent")
+    add("--constant", action="store_true", help="all outputs of the program are to be one")
     add("--stateless", action="store_true", help="the program keeps nothing for later calls")
     add("--fresh", action="store_true", help="TARGET makes clients, a new one for each output: for those that remember")
     add("--reports", type=count, metavar="K", help="of a fresh client on its input, which together are one output")
@@ -158,7 +159,7 @@ def _check_together(options: argparse.Namespace) -> None:
             raise ValueError("--bits and --monotone are about --implementation")
         return
     others = ("program", "url", "fresh", "sequential", "curves", "floating_point", "confirm", "merge", "resume")
-    others += ("scheduler", "timeout", "seconds")
+    others += ("scheduler", "timeout", "seconds", "constant")
     given = [name for name in others if getattr(options, name)]
     given += ["workers"] if options.workers != 1 else []
     given += ["confidence"] if options.confidence is not None else []
@@ -202,6 +203,7 @@ def _audited(options: argparse.Namespace, progress: Progress) -> AuditResult:
         options.delta or 0.0,
         **{name: value for name, value in given.items() if value is not None},
         seconds=options.seconds,
+        constant=options.constant,
         sequential=options.sequential,
         curves=options.curves,
         floating_point=options.floating_point,

@@ -147,7 +147,7 @@ def test_an_event_that_no_input_shows_is_inconclusive() -> None:
     found = audit(randomized_response(3.0), (0, 1), 1.0, samples=10_000)
     again = witness_in(found.to_dict(), "found")
     result = confirm(lambda x, n, rng: np.full(n, 7.5), again)
-    assert result.verdict == ("inconclusive" if not again.event.contains(read([7.5], 1))[0] else "consistent")
+    assert result.inconclusive  # in the event on both inputs, or on neither
     never = confirm(lambda x, n, rng: ["other"] * n, again)
     assert never.verdict == "inconclusive"
     assert "seen on neither input" in never.notes[0]
@@ -286,7 +286,50 @@ def test_an_event_that_shows_nothing_is_no_pass() -> None:
     result = audit(rarely, (0, 1), 1.0, samples=100_000)
     assert result.verdict == "consistent"
     assert result.detectable_epsilon < 5
-    assert audit(lambda x, n, rng: np.zeros(n), (0, 1), 1.0, samples=1_000).verdict == "consistent"
+
+
+class Held:
+    """A client that has drawn its answers already, and they are the same."""
+
+    def __init__(self) -> None:
+        self.answers = {0: 1, 1: 1}
+
+    def __call__(self, x: int, n: int, rng: np.random.Generator) -> list[int]:
+        return [self.answers[x]] * n
+
+
+ONE_OUTPUT: list[Any] = [
+    Held(),
+    lambda x, n, rng: np.zeros(n),
+    lambda x, n, rng: ["ok"] * n,
+    lambda x, n, rng: [None] * n,
+    lambda x, n, rng: np.ones((n, 5)),
+    lambda x, n, rng: [{"status": "ok", "bits": [0, 1]}] * n,
+    lambda x, n, rng: ['{"answer": 1}'] * n,
+    lambda x, n, rng: [("id", 7)] * n,
+    lambda x, n, rng: [b"\x01\x02"] * n,
+]
+
+
+@together("sequential", [False, True])
+@together("sampler", ONE_OUTPUT)
+def test_outputs_that_are_all_one_are_no_pass(sampler: Any, sequential: bool) -> None:
+    """Would catch "consistent" of a stub, a cache, and a client that holds its answers: nothing was seen of them."""
+    result = audit(sampler, (0, 1), 1.0, samples=2_000, sequential=sequential)
+    assert result.inconclusive
+    assert result.epsilon_lower == 0
+
+
+def test_an_assertion_about_outputs_that_are_all_one_fails_unless_they_are_to_be() -> None:
+    with pytest.raises(NoPowerError, match="constant=True"):
+        assert_private(Held(), 1.0, (0, 1), detects=1.2)
+    assert assert_private(Held(), 1.0, (0, 1), detects=1.2, constant=True).verdict == "consistent"
+    for sequential in (False, True):
+        assert audit(Held(), (0, 1), 1.0, samples=1_000, constant=True, sequential=sequential).verdict == "consistent"
+    tells = lambda x, n, rng: rng.integers(0, 1, n) + x  # noqa: E731
+    assert audit(tells, (0, 1), 1.0, samples=2_000, constant=True).violated
+    with pytest.raises(ValueError, match="constant must be True or False"):
+        audit(Held(), (0, 1), 1.0, samples=100, constant=1)  # type: ignore[arg-type]
 
 
 def test_an_output_that_holds_itself_is_refused_in_a_line() -> None:
