@@ -84,7 +84,7 @@ def audit(
     claimed_rho, claimed_renyi: a claim of zero-concentrated privacy, D_alpha <= rho alpha for all alpha > 1, and one of
     Renyi divergences, nats, by order, such as {2: 0.5}. The verdict is about them too; either implies curves.
     floating_point: also look at the last bits of numbers and of a vector's coordinates, which betray noise that was
-    made with floating-point numbers, and at the sign of zeros.
+    made with floating-point numbers.
     workers: processes that count; or scheduler: address of a Dask cluster, which does. The result stays the same.
     resume: a file that the counts are kept in, and that a run of the same arguments goes on from.
     law: the exact law that the program is declared to follow. Its likelihood ratio is one more score to choose an event

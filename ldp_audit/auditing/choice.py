@@ -141,7 +141,7 @@ def choose(
 
     judge: of the test that the event will have.
     scores: what to compare; None: the number itself, or for vectors whatever the learners propose.
-    floating_point: whether to look at the last bits of numbers, and at the sign of zeros, too.
+    floating_point: whether to look at the last bits of numbers, too.
     more: scores to compare beside these.
     """
     tried = _scores(first, second, rng, floating_point=floating_point) if scores is None else iter(scores)

@@ -13,7 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.choice import Choice, Judge, Sample, choose, recounted
 from ldp_audit.auditing.curves import level_events
 from ldp_audit.auditing.events import Event
-from ldp_audit.auditing.outputs import concatenated, unrepeated
+from ldp_audit.auditing.outputs import Outputs, concatenated, unrepeated
 from ldp_audit.auditing.program import COMPARE, SEARCH, Program
 from ldp_audit.auditing.result import shown
 from ldp_audit.auditing.scores.law_score import Law, LawScore
@@ -36,6 +36,7 @@ _SCREENED = 4_000
 _COMPARED = 12  # this part of the samples, at most, compares the last candidates of all pairs
 _MOST_CONTENDERS, _ROUNDS = 15, 8
 _DOUBTS = (0.5, 1.5, 2.5)  # by which those to be compared are ranked, in turn
+_PARTS, _LEAST_PART = 32, 16  # in which the inputs take turns, but for parts of fewer outputs of the smallest sample
 _FEWEST = 8  # coordinates that an output counts for, at least: events of single numbers are few
 _MOST_INPUTS = 200
 
@@ -212,7 +213,9 @@ class _Search:
     def choices(self, pairs: Iterable[Pair], size: int) -> dict[Pair, Choice]:
         """Of each pair, after so many more samples of each of their inputs (of the first two kinds each)."""
         pairs = list(pairs)
-        samples = {place: self._drawn(place, size) for place in sorted({place for pair in pairs for place in pair})}
+        places = sorted({place for pair in pairs for place in pair})
+        self._draw(places, size)
+        samples = {place: _merged(self.drawn[place]) for place in places}
         return {pair: self._choice(samples, pair) for pair in pairs}
 
     def _choice(self, samples: dict[int, Sample], pair: Pair) -> Choice:
@@ -225,15 +228,24 @@ class _Search:
         choice = choose(first, second, judge, rng, floating_point=self.floating_point, more=more)
         return choice.of(structure=self.program.structure)
 
-    def _drawn(self, place: int, size: int) -> Sample:
-        """All search samples of an input, with so many more."""
-        rounds = self.drawn.setdefault(place, [])
-        key, parts = (SEARCH, place, len(rounds)), []
-        for which, times in enumerate((1, 1, 2)):
-            self._tell(times * size)
-            parts.append(self.program.many(self.inputs[place], times * size, (*key, which)))
-        rounds.append(Sample(*parts))
-        return _merged(rounds)
+    def _draw(self, places: Sequence[int], size: int) -> None:
+        """So many more samples of each of these inputs, of the first two kinds each.
+
+        The inputs take turns, each part in an order that a coin decides and the next one in the other: what changes in
+        the course of a search (a clock, a counter, the level of a battery) is then alike on all of them.
+        """
+        rounds = {place: len(self.drawn.setdefault(place, [])) for place in places}
+        parts: dict[int, tuple[list[Outputs], ...]] = {place: ([], [], []) for place in places}
+        ends = np.linspace(0, size, 1 + max(1, min(_PARTS, size // _LEAST_PART))).astype(int).tolist()
+        for part, rows in enumerate(b - a for a, b in pairwise(ends)):
+            for kind, times in enumerate((1, 1, 2)):
+                order = self.program.shuffled(places, (SEARCH, *rounds.values(), kind, part // 2))
+                for place in order if part % 2 == 0 else reversed(order):
+                    self._tell(times * rows)
+                    key = (SEARCH, place, rounds[place], kind, part)
+                    parts[place][kind].append(self.program.many(self.inputs[place], times * rows, key))
+        for place in places:
+            self.drawn[place].append(Sample(*map(concatenated, parts[place])))
 
     def _tell(self, outputs: int) -> None:
         """Say how many outputs are there, before so many more are asked for."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Label, Outputs
 from ldp_audit.auditing.scores import Score, score_from_dict
+from ldp_audit.auditing.scores.score import MINUS_ZERO, NOT_A_NUMBER
 from ldp_audit.auditing.structure import Structure
 
 _BINS = 256
@@ -117,24 +118,34 @@ def _end(edge: float) -> float | None:
 
 def _interval_words(name: str, low: float, high: float) -> str:
     """An end that lies next to a rounder number excludes, or includes, that number."""
+    if low == NOT_A_NUMBER:
+        others = _interval_words(name, -math.inf, high)
+        return f"{name} is NaN" if high == math.nextafter(low, math.inf) else f"{name} is NaN or {others}"
+    if low == math.nextafter(NOT_A_NUMBER, math.inf):
+        low = -math.inf
     if low == -math.inf and high == math.inf:
         return f"any number {name}"
     if high == math.nextafter(low, math.inf) and high < math.inf:
-        return f"{name} = {low:.12g}"
+        return f"{name} = {_digits(low)}"
     below, above = _rounder(low), _rounder(high)
-    lower = f"{low:.12g} <= " if below is None else f"{below:.12g} < "
-    upper = f" < {high:.12g}" if above is None else f" <= {above:.12g}"
+    lower = f"{_digits(low)} <= " if below is None else f"{_digits(below)} < "
+    upper = f" < {_digits(high)}" if above is None else f" <= {_digits(above)}"
     if low == -math.inf:
         return f"{name}{upper}"
     if high == math.inf:
-        return f"{name} >= {low:.12g}" if below is None else f"{name} > {below:.12g}"
+        return f"{name} >= {_digits(low)}" if below is None else f"{name} > {_digits(below)}"
     return f"{lower}{name}{upper}"
 
 
+def _digits(edge: float) -> str:
+    return "-0.0" if edge == MINUS_ZERO else f"{edge:.12g}"
+
+
 def _rounder(edge: float) -> float | None:
-    """The float just below, if that is the shorter number: then the edge was put next to it."""
+    """The float just below, if that is the shorter number, or stands for -0.0: then the edge was put next to it."""
     before = math.nextafter(edge, -math.inf)
-    return before if math.isfinite(edge) and len(repr(before)) < len(repr(edge)) else None
+    shorter = math.isfinite(edge) and len(repr(before)) < len(repr(edge))
+    return before if shorter or before == MINUS_ZERO else None
 
 
 @dataclass(frozen=True)
@@ -170,6 +181,8 @@ class Cells:
     def event(self, member: np.ndarray, occupied: np.ndarray, score: Score | None) -> Event:
         """The cells of the mask as an event; an empty cell between two members belongs to it."""
         inside = _closed_over_gaps(member[: self.numbers], occupied[: self.numbers])
+        if len(self.edges) and self.edges[0] == NOT_A_NUMBER:  # which 'all below a number' does not mean
+            inside[0] &= bool(occupied[0])
         bounds = np.concatenate([[-math.inf], self.edges, [math.inf]])
         starts = np.flatnonzero(inside & ~np.concatenate([[False], inside[:-1]]))
         ends = np.flatnonzero(inside & ~np.concatenate([inside[1:], [False]]))

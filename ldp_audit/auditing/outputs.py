@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.scores.score import cut
+from ldp_audit.auditing.scores.score import coded, cut
 from ldp_audit.auditing.torch_tensors import as_numpy, is_tensor
 
 Label = str | int | bool | None
@@ -29,6 +29,7 @@ class Outputs:
     """n outputs of one call.
 
     numbers: float64, shape (n,), NaN where the output is a label; or shape (n, d) for vectors; None if all are labels.
+    -0.0 and NaN that a program returned are numbers of their own (`scores.score.coded`).
     labels:  object array, shape (n,), `NOT_A_LABEL` where the output is a number; None if all are numbers.
     """
 
@@ -240,10 +241,7 @@ def _numeric(array: np.ndarray, given: Any) -> Outputs:
         numbers = numbers[:, 0]
     elif array.ndim not in (1, 2) or 0 in array.shape[1:]:
         raise ValueError(f"it returned an array of shape {array.shape}; accepted: (n,) and (n, d)")
-    if math.isnan(numbers.min(initial=math.inf)):
-        first = int(np.argwhere(np.isnan(numbers))[0, 0])
-        raise ValueError(f"it returned NaN, first as output {first} of {len(numbers)}")
-    return Outputs(numbers)
+    return Outputs(coded(numbers))
 
 
 WIDE = "numbers of more digits than float64 has"
@@ -278,7 +276,7 @@ def _mixed(array: np.ndarray) -> Outputs:
     labels = np.full(len(array), NOT_A_LABEL, dtype=object)
     for place, value in enumerate(map(_alone, array)):
         if isinstance(value, float | int | np.number | np.bool_):  # true and false are 1 and 0 in every batch
-            numbers[place] = _number(value, place)
+            numbers[place] = _number(value)
         else:
             labels[place] = canonical(value)
     if np.isnan(numbers).all():
@@ -295,18 +293,16 @@ def _alone(value: Any) -> Any:
     return value
 
 
-def _number(value: Any, place: int) -> float:
+def _number(value: Any) -> float:
     try:
         number = float(value)
     except OverflowError:
         raise _rounded(value) from None
     if isinstance(value, int | np.integer) and int(value) != number:
         raise _rounded(value)
-    if math.isnan(number):
-        raise ValueError(f"it returned NaN, first as output {place}")
-    if isinstance(value, np.floating) and value != number:
+    if isinstance(value, np.floating) and value != number and not math.isnan(number):
         raise ValueError(f"it returned {WIDE} ({value!r}); accepted: numbers that float64 holds, or rows of two")
-    return number
+    return float(coded(np.array(number)[None])[0])
 
 
 def canonical(value: Any) -> Label:
@@ -329,8 +325,8 @@ def canonical(value: Any) -> Label:
 
 
 def _member(value: Any) -> str:
-    """A member of a set or tuple: 1 and 1.0 are equal, 1 and "1" are not."""
+    """A member of a set or tuple: 1 and 1.0 are equal, 1 and "1" are not, nor 0.0 and -0.0."""
     plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, float) and plain.is_integer():
+    if isinstance(plain, float) and plain.is_integer() and repr(plain) != "-0.0":
         plain = int(plain)
     return repr(plain) if plain is None or isinstance(plain, str | bool | int | float) else str(canonical(plain))

@@ -20,8 +20,8 @@ import numpy as np
 
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.outputs import Outputs, concatenated, listed, of_several_lengths, read
-from ldp_audit.auditing.scores.score import cut
-from ldp_audit.auditing.structure import LOOK_SIZE, SEED, SEED_BYTES, Structure, learned_structure
+from ldp_audit.auditing.scores.score import MINUS_ZERO, NOT_A_NUMBER, cut
+from ldp_audit.auditing.structure import LOOK_SIZE, SEED, SEED_BYTES, Structure, is_clock, learned_structure
 from ldp_audit.numerics import between, whole
 
 CHUNK_VALUES = 2**20
@@ -43,6 +43,9 @@ _MOSTLY = 0.99
 """The share of numbers that come once among those which hardly ever come twice; and of a certain event."""
 _UNEVEN = 2.0
 """The Kolmogorov-Smirnov distance from even numbers, times the root of their count, that one draw in 1,500 exceeds."""
+
+_LOOKS = 8
+"""Calls of each of two inputs that look for the structure of outputs."""
 
 SEARCH, TEST, CALLS, COORDINATES, DEPENDENCE, FIT, COMPARE, CONFIRM = 0, 1, 2, 3, 4, 5, 6, 7
 TIMING, STRUCTURE, PILOT, LOOK = 8, 9, 10, 11
@@ -204,6 +207,8 @@ class Program:
         n, found = where.n, None
         try:
             found = self._read(raw, n)
+            if where.key[0] == FIT:
+                found = _of_a_law(found)
         except Exception as error:  # what a program returned may raise anything when it is read
             if not self.inputs:
                 what = (
@@ -215,7 +220,10 @@ class Program:
         if found is None or (self.inputs and found.labels is not None):
             self._look(where)
             return self._outputs(raw, where)
-        if n > 1:  # one row alone does not show that rows have several lengths
+        if n > 1 and self.inputs:  # one row alone does not show that rows have several lengths, or what grows
+            if found.dimension > 1 and any(map(is_clock, found.known_numbers.T.tolist())):
+                self._look(where)
+                return self._outputs(raw, where)
             self.inputs = ()
         self._note_kind(raw, found, where)
         if self._seeds is None:
@@ -249,6 +257,10 @@ class Program:
     def coin(self, key: tuple[int, ...]) -> bool:
         """A fair coin that the seed and the key determine."""
         return bool(self._generator((*key, 2**31)).integers(2))
+
+    def shuffled(self, places: Sequence[int], key: tuple[int, ...]) -> list[int]:
+        """The places in a random order that the seed and the key determine."""
+        return self._generator((*key, 2**31)).permutation(places).tolist()
 
     def _generator(self, key: tuple[int, ...]) -> np.random.Generator:
         """That of SeedSequence(seed, spawn_key=key), whose words are given as an array: a third of the time."""
@@ -286,13 +298,14 @@ class Program:
     def _look(self, where: _Where) -> None:
         """Outputs on the first two inputs: must they be taken apart?"""
         looks: list[Any] = []
-        inputs, self.inputs = self.inputs[:2], ()
-        for place, x in enumerate(inputs):
-            look = _Where(x, LOOK_SIZE, (STRUCTURE, place))
-            raw = self._called(x, LOOK_SIZE, self._generator(look.key), look)
-            self.looked += LOOK_SIZE
-            if isinstance(raw, Iterable) and not isinstance(raw, str | bytes | Mapping):
-                looks += list(raw)
+        inputs, self.inputs, self._shape, self._kept = self.inputs[:2], (), None, []
+        for part in range(_LOOKS):  # in turns, so that no value which depends on the input only grows
+            for place in (0, 1) if part % 2 == 0 else (1, 0):
+                look = _Where(inputs[place], LOOK_SIZE // _LOOKS, (STRUCTURE, place, part))
+                raw = self._called(look.x, look.n, self._generator(look.key), look)
+                self.looked += look.n
+                if isinstance(raw, Iterable) and not isinstance(raw, str | bytes | Mapping):
+                    looks += list(raw)
         self.whole_rows = of_several_lengths(looks)
         try:
             self.structure = learned_structure(looks, comparable=_comparable(looks))
@@ -381,6 +394,16 @@ class Program:
         if isinstance(answer[0], ProgramError):
             raise answer[0]
         return answer[0]
+
+
+def _of_a_law(found: Outputs) -> Outputs:
+    """Outputs as a law has them: of one zero. Raises ValueError for NaN, which no law gives."""
+    if found.numbers is None:
+        return found
+    missing = np.argwhere(found.numbers == NOT_A_NUMBER)
+    if len(missing):
+        raise ValueError(f"it returned NaN, first as output {int(missing[0, 0])} of {len(found)}")
+    return replace(found, numbers=np.where(found.numbers == MINUS_ZERO, 0.0, found.numbers))
 
 
 class _Seeds(NamedTuple):

@@ -18,9 +18,10 @@ taken apart by what the look had in common:
     rows or bytes of many sizes  also their size
     what the look did not show   one number for all of it in an output, a hash: rare labels and forms, further members
 
-Leaves that are different in every output are set aside, and named: ids, addresses, times that only grow. An event of
-the vector is an event of the outputs (post-processing), so that a bound on the one holds for the other. A leaf that is
-set aside is not audited.
+Leaves that are different in every output are set aside, and named: ids and addresses. So are clocks and counters: what
+only grows, or only falls, in the order in which outputs are drawn, and times of the present. An event of the vector is
+an event of the outputs (post-processing), so that a bound on the one holds for the other. A leaf that is set aside is
+not audited.
 """
 
 from __future__ import annotations
@@ -29,11 +30,14 @@ import base64
 import binascii
 import hashlib
 import json
+import math
 import re
+import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from itertools import pairwise
 from typing import Any
 
@@ -50,8 +54,17 @@ _MOST_COORDINATES, _MOST_VALUES = 4096, 64
 _ALL_BUT_FEW = 0.99
 """Bytes of which so large a share is different may be a seed, if no short one."""
 _FEWEST = 8
-"""Numbers that only grow are a counter or a clock if there are so many: random ones do once in 8! = 40,320 looks. Of
-fewer texts none is set aside as one that never recurs."""
+"""Of fewer texts none is set aside as one that never recurs."""
+_IN_ORDER = 1e12
+"""Values are in order by chance once in so many looks, at most, where they are called a counter or a clock: each of the
+4,096 leaves of a structure is asked, so that one in 4e8 sound programs loses a leaf."""
+_PRESENT = 86_400.0
+"""Seconds from now within which a time is one of the present: another time zone's too, and no date of birth."""
+_UNITS = (1.0, 1e3, 1e6, 1e9)
+"""Of the seconds since 1970, as clocks give them."""
+_TIME = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
+_WORDS = re.compile(rf"{_TIME}|\w+|\W+")
+_WORD = re.compile(r"\w+")
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
 _MISSING: Any = object()
@@ -78,15 +91,13 @@ class Structure:
     aside: tuple[str, ...]
 
     def of(self, outputs: Sequence[Any]) -> np.ndarray:
-        """The outputs as vectors, float64, shape (n, coordinates); ValueError for a number that is NaN.
+        """The outputs as vectors, float64, shape (n, coordinates).
 
         Of a single coordinate numbers, shape (n,), and labels for what the look did not show.
         """
         unseen: list[list[str]] = [[] for _ in outputs]
-        found = np.stack(_columns(self.tree, list(outputs), unseen), axis=1)
-        if np.isnan(found).any():
-            place, column = np.argwhere(np.isnan(found))[0]
-            raise ValueError(f"it returned NaN at {self.names[column]}, first as output {place}")
+        quickly = self._kept_of(outputs)
+        found = np.stack(_columns(self.tree, list(outputs), unseen), axis=1) if quickly is None else quickly
         if found.shape[1] > 1:
             return found
         numbers = found[:, 0]
@@ -96,6 +107,26 @@ class Structure:
             ]
             return np.array(labels, dtype=object)
         return numbers
+
+    def _kept_of(self, outputs: Sequence[Any]) -> np.ndarray | None:
+        """Of an array of numbers, of which columns are set aside, the others; None for all else."""
+        row = self.tree.get("part", self.tree)
+        if not isinstance(outputs, np.ndarray) or outputs.dtype.kind not in "biuf" or row["kind"] != "row":
+            return None
+        if (
+            outputs.ndim != 2
+            or outputs.shape[1] != len(row["parts"])
+            or any(
+                part["kind"] != "aside" and part != {"kind": "leaf", "numbers": True, "values": []}
+                for part in row["parts"]
+            )
+        ):
+            return None
+        kept = outputs[:, [place for place, part in enumerate(row["parts"]) if part["kind"] == "leaf"]]
+        if outputs.dtype.kind in "iu" and np.any(np.abs(kept.astype(np.float64)) >= 2.0**53):
+            return None
+        shown = np.zeros((len(outputs), int(self.tree["kind"] == "whole")))
+        return np.concatenate([kept.astype(np.float64), shown], axis=1)
 
     def describe(self) -> str:
         """In a sentence, for a result."""
@@ -129,10 +160,14 @@ def learned_structure(outputs: Sequence[Any], *, comparable: bool = True) -> Str
     comparable: whether they can be labels at all.   Raises ValueError for more than 4,096 coordinates.
     """
     values = [_plain(one) for one in outputs]
-    if all(_is_number(value) for value in values) or (comparable and _recur(values)):
+    if all(_is_number(value) for value in values):
+        return None
+    if comparable and _recur(values) and not any(map(_may_hold_a_clock, values)):
         return None
     aside: list[str] = []
     tree = _learned(values, "y", aside)
+    if not aside and all(isinstance(value, list | tuple) and all(map(_is_number, value)) for value in values):
+        return None  # vectors, as they are
     names = tuple(_names(tree, "y"))
     if len(names) > _MOST_COORDINATES:
         raise ValueError(f"it returned outputs of {len(names)} parts; accepted: at most {_MOST_COORDINATES}")
@@ -174,6 +209,72 @@ def _recur(values: Sequence[Any]) -> bool:
     """Whether most of them come again."""
     times = Counter(map(_label, values))
     return sum(count == 1 for count in times.values()) <= _MOST_ONCE * len(values)
+
+
+def _may_hold_a_clock(value: Any) -> bool:
+    """Whether parts of it may change in the course of an audit, though whole outputs come again in a short look."""
+    if isinstance(value, str):
+        parts = _from_json(value)
+        return bool(_words(value) and any(map(_is_present, _words(value) or ()))) if parts is None else _counts(parts)
+    if isinstance(value, list | tuple) and all(map(_is_number, value)):
+        return any(map(_is_present, value))
+    return isinstance(value, Mapping | list | tuple) and _counts(value)
+
+
+def _counts(value: Any) -> bool:
+    """Whether there is a number, or a digit, in a leaf of it."""
+    if isinstance(value, Mapping):
+        return any(map(_counts, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(_counts, value))
+    return any(map(str.isdigit, value)) if isinstance(value, str) else _is_number(value) or _is_large(value)
+
+
+def is_clock(values: Sequence[Any]) -> bool:
+    """Whether these, in the order in which they were drawn, are times of the present, or those of a counter or a clock.
+
+    Values that are in no order, of which m_1, m_2, ... are alike, are ascending by chance once in
+    (m_1 + m_2 + ...)!/(m_1! m_2! ...) times, and descending likewise.
+    """
+    if all(map(_is_present, values)):
+        return bool(values)
+    kinds = {*map(type, values)}
+    if kinds == {int, str}:  # words, of which those without a letter are numbers
+        width = max(len(str(value)) for value in values)
+        return is_clock([str(value).zfill(width) for value in values])
+    if kinds == {str} and not all(map(_WORD.fullmatch, values)):  # of which a first part may grow
+        return False
+    if not (kinds <= {int, float} or len(kinds) == 1) or not kinds <= _ORDERED:
+        return False
+    rising = all(a <= b for a, b in pairwise(values))
+    if not rising and not all(a >= b for a, b in pairwise(values)):
+        return False
+    alike = Counter(values).values()
+    return math.lgamma(len(values) + 1) - sum(math.lgamma(times + 1) for times in alike) > math.log(2 * _IN_ORDER)
+
+
+_ORDERED = {int, float, str, datetime, date}
+
+
+def _is_present(value: Any) -> bool:
+    """Whether it is a time of the present, as an object, a number of seconds or parts of them, or a text of either."""
+    if isinstance(value, str):
+        if not value[:4].isdigit() or len(value) > 40:
+            return False
+        if value.isdigit():
+            return _is_present(int(value))
+        try:
+            return _is_present(datetime.fromisoformat(value.replace(",", ".")))
+        except ValueError:
+            return False
+    if isinstance(value, datetime):
+        utc = value.replace(tzinfo=value.tzinfo or UTC)
+        return abs(utc.timestamp() - time.time()) < _PRESENT
+    if isinstance(value, date):
+        return abs((value - datetime.now(UTC).date()).days) <= 1
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return any(abs(value - unit * time.time()) < unit * _PRESENT for unit in _UNITS)
 
 
 def _common(values: Sequence[Any]) -> list[str]:
@@ -257,8 +358,10 @@ def _of_any_form(values: Sequence[Any], name: str, aside: list[str]) -> Node:
         aside.append(f"{name} ({what})")
         return {"kind": "aside"}
 
+    if is_clock(values):
+        return left("a counter or a clock")
     if all(map(_is_number, values)):
-        return left("a counter or a clock") if _grows(values) else {"kind": "leaf", "numbers": True, "values": []}
+        return {"kind": "leaf", "numbers": True, "values": []}
     if all(isinstance(value, Mapping) for value in values):
         return _of_mappings(values, name, aside)
     if all(isinstance(value, list | tuple) for value in values):
@@ -276,7 +379,8 @@ def _of_any_form(values: Sequence[Any], name: str, aside: list[str]) -> Node:
         return {"kind": "sorted", "part": _learned([_in_order(value) for value in values], name, aside)}
     if all(isinstance(value, uuid.UUID) or (isinstance(value, str) and _UUID.fullmatch(value)) for value in values):
         return left("a UUID")
-    if _recur(values) or len(values) < _FEWEST:
+    moving = all(isinstance(value, str) for value in values) and any(map(_may_hold_a_clock, values))
+    if (_recur(values) and not moving) or len(values) < _FEWEST:
         others = [value for value in values if not _is_number(value)]
         return {"kind": "leaf", "numbers": len(others) < len(values), "values": _common(others)}
     return _of_texts(values, name, aside)
@@ -313,10 +417,6 @@ def _of_mappings(values: Sequence[Mapping[Any, Any]], name: str, aside: list[str
     return node
 
 
-def _grows(numbers: Sequence[float]) -> bool:
-    return len(numbers) >= _FEWEST and all(a < b for a, b in pairwise(numbers))
-
-
 def _from_json(text: str) -> Any:
     if text[:1] not in ("{", "["):
         return None
@@ -342,8 +442,8 @@ def _from_base64(text: str) -> bytes | None:
 
 
 def _words(text: str) -> list[Any] | None:
-    """The words and what lies between them; words of digits are numbers."""
-    found = re.findall(r"\w+|\W+", text)
+    """The words, times among them, and what lies between; words of digits are numbers."""
+    found = re.findall(_WORDS, text)
     return [int(word) if word.isascii() and word.isdigit() else word for word in found] if len(found) > 1 else None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ldp_audit.auditing.scores.additive import Additive
 from ldp_audit.auditing.scores.coordinate import Coordinate
 from ldp_audit.auditing.scores.equals import Equals
-from ldp_audit.auditing.scores.floating_point import UnitInLastPlace, ZeroSign
+from ldp_audit.auditing.scores.floating_point import UnitInLastPlace
 from ldp_audit.auditing.scores.law_score import LawScore
 from ldp_audit.auditing.scores.linear import Linear
 from ldp_audit.auditing.scores.pattern import Pattern
@@ -29,7 +29,6 @@ KINDS: tuple[type[Score], ...] = (
     Residuals,
     Trees,
     UnitInLastPlace,
-    ZeroSign,
     LawScore,
 )
 """Every kind of score that can be read back. A new kind is one file, its line here, and one of the two lines below."""
@@ -37,7 +36,7 @@ KINDS: tuple[type[Score], ...] = (
 LEARNERS = (Coordinate.learn, Additive.learn, Pattern.learn, Summary.learn, Linear.learn, Residuals.learn, Trees.learn)
 """What is tried on vectors, in this order."""
 
-NUMBER_LEARNERS = (UnitInLastPlace.learn, ZeroSign.learn)
+NUMBER_LEARNERS = (UnitInLastPlace.learn,)
 """What is tried on single numbers where `floating_point` is asked for, beside the numbers themselves."""
 
 

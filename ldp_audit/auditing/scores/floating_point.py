@@ -1,4 +1,4 @@
-"""Scores of a number's representation: its unit in the last place, and the sign of zeros.
+"""The score of a number's representation: its unit in the last place.
 
 Floating-point addition leaks the summand through low-order bits. The last bit that is set of the double y = m 2**e, m
 odd, is worth 2**e. Noise near 0 is finer than noise near 1, so that 0 + noise and 1 + noise, near 0, end in bits of
@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from ldp_audit.auditing.scores.learning import distance
-from ldp_audit.auditing.scores.score import Score
+from ldp_audit.auditing.scores.score import Score, decoded
 
 _DIGITS = 53
 _COARSE = 1024.0
@@ -41,7 +41,7 @@ class UnitInLastPlace(Score):
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
         """See `Score`."""
-        numbers = numbers if self.place is None else numbers[:, self.place]
+        numbers = decoded(numbers if self.place is None else numbers[:, self.place])
         mantissa, exponent = np.frexp(numbers)
         known = np.isfinite(numbers) & (numbers != 0)
         whole = np.where(known, np.ldexp(np.where(known, mantissa, 0.5), _DIGITS), 1).astype(np.int64)
@@ -59,7 +59,7 @@ def _is_fine(first: np.ndarray, second: np.ndarray) -> bool:
     Of doubles, one in twenty has a last bit below 2**-44 of its size. Of numbers that float32 holds, the last bits of
     the smaller half are finer than those of the larger; on a grid they are not.
     """
-    sample = np.concatenate([first[:500], second[:500]])
+    sample = decoded(np.concatenate([first[:500], second[:500]]))
     sample = sample[np.isfinite(sample) & (sample != 0)]
     if len(sample) < 2:
         return False
@@ -70,23 +70,3 @@ def _is_fine(first: np.ndarray, second: np.ndarray) -> bool:
         single = np.all(sample.astype(np.float32) == sample)
     smaller = np.abs(sample) < np.median(np.abs(sample))
     return bool(single and smaller.any() and np.quantile(units[smaller], 0.05) < np.quantile(units[~smaller], 0.05))
-
-
-@dataclass(frozen=True)
-class ZeroSign(Score):
-    """1 for 0.0, -1 for -0.0, and 0 for every other number."""
-
-    KIND: ClassVar[str] = "zero sign"
-
-    @staticmethod
-    def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[ZeroSign]:  # noqa: ARG004
-        """One proposal, where a -0.0 was seen: without one, the signs of zeros hold no information."""
-        return [ZeroSign()] if any(np.any(ZeroSign().of(numbers) < 0) for numbers in (first, second)) else []
-
-    def of(self, numbers: np.ndarray) -> np.ndarray:
-        """See `Score`."""
-        return np.where(numbers == 0, np.copysign(1.0, numbers), 0.0)
-
-    def describe(self) -> str:
-        """See `Score`."""
-        return "sign of y where y is 0"

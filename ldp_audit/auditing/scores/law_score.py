@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 
-from ldp_audit.auditing.scores.score import Score, cut
+from ldp_audit.auditing.scores.score import MINUS_ZERO, Score, cut
 
 _DECIMALS = 10  # of the ratio, nats; so that a plateau is one value in spite of rounding
 _VALUES = 2**18  # numbers that a law is evaluated at in one call: what it holds meanwhile fits into a cache
@@ -85,8 +85,10 @@ def log_ratio(law: Law, y: np.ndarray, x: Any, other: Any) -> np.ndarray:
     """ln P(y | x) - ln P(y | other), nats, shape (n,), without NaN; rounded to ten decimals.
 
     y: float64, shape (n,) or (n, d), without NaN.   x, other: inputs, as the law takes them.
+    A law knows one zero.
     Raises ValueError where the law cannot be evaluated.
     """
+    y = np.where(y == MINUS_ZERO, 0.0, y)
     if isinstance(law, RatioLaw):
         return np.round(law.log_ratio(y, x, other), _DECIMALS)
     first, second = _logs(law, y, x), _logs(law, y, other)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -11,6 +12,11 @@ from types import UnionType
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
+
+MINUS_ZERO, NOT_A_NUMBER = -sys.float_info.min, -sys.float_info.max
+"""What stands for -0.0, which is equal to 0.0, and for NaN, which is not even equal to itself: whoever receives an
+output can tell both from all else. So they have places of their own among the numbers, just below 0.0 and at the lower
+end, where cells, half-lines and scores find them."""
 
 _INFINITE = {"inf": math.inf, "-inf": -math.inf}
 
@@ -50,6 +56,23 @@ class Score(ABC):
         if not found.fits():
             raise ValueError(f"{cls.KIND}'s fields must go together, got {data!r:.200}")
         return found
+
+
+def coded(numbers: np.ndarray) -> np.ndarray:
+    """float64 numbers in which `MINUS_ZERO` and `NOT_A_NUMBER` stand for -0.0 and NaN; changed in place."""
+    zeros = numbers == 0
+    if zeros.any():
+        numbers[zeros & np.signbit(numbers)] = MINUS_ZERO
+    missing = np.isnan(numbers)
+    if missing.any():
+        numbers[missing] = NOT_A_NUMBER
+    return numbers
+
+
+def decoded(numbers: np.ndarray) -> np.ndarray:
+    """The numbers as the program returned them."""
+    found = np.where(numbers == MINUS_ZERO, -0.0, numbers)
+    return np.where(found == NOT_A_NUMBER, np.nan, found)
 
 
 def _written(value: Any) -> Any:

@@ -14,7 +14,7 @@ from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.scores import LEARNERS, NUMBER_LEARNERS, Score
 from ldp_audit.auditing.scores.additive import Additive
 from ldp_audit.auditing.scores.coordinate import Coordinate
-from ldp_audit.auditing.scores.floating_point import UnitInLastPlace, ZeroSign
+from ldp_audit.auditing.scores.floating_point import UnitInLastPlace
 from ldp_audit.auditing.scores.linear import Linear
 from ldp_audit.auditing.scores.pattern import Pattern
 from ldp_audit.auditing.scores.residuals import Residuals
@@ -50,12 +50,6 @@ def float_noise(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
     return x / 3 - np.sign(u) * np.log1p(-2 * np.abs(u))
 
 
-def signed_zeros(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Noise that is cut off at 0 from below, where a 0 keeps a sign: half of them on one input."""
-    zeros = np.where(rng.random(n) < 0.5 + 0.05 * x, 0.0, -0.0)
-    return np.where(rng.random(n) < 0.5, zeros, rng.laplace(size=n))
-
-
 CASES: list[tuple[type[Score], Program]] = [
     (Coordinate, nearly_alike),
     (Additive, nearly_alike),
@@ -65,7 +59,6 @@ CASES: list[tuple[type[Score], Program]] = [
     (Residuals, running_sums),
     (Trees, index_and_value),
     (UnitInLastPlace, float_noise),
-    (ZeroSign, signed_zeros),
 ]
 
 
