@@ -157,6 +157,7 @@ class Structure:
 def learned_structure(outputs: Sequence[Any], *, comparable: bool = True) -> Structure | None:
     """The structure that these outputs share; None where they are audited whole, or no coordinate is left.
 
+    outputs: in the order in which they were drawn, of two inputs that took turns.
     comparable: whether they can be labels at all.   Raises ValueError for more than 4,096 coordinates.
     """
     values = [_plain(one) for one in outputs]
@@ -166,7 +167,7 @@ def learned_structure(outputs: Sequence[Any], *, comparable: bool = True) -> Str
         return None
     aside: list[str] = []
     tree = _learned(values, "y", aside)
-    if not aside and all(isinstance(value, list | tuple) and all(map(_is_number, value)) for value in values):
+    if not aside and all(isinstance(one, list | tuple | np.ndarray) and all(map(_is_number, one)) for one in outputs):
         return None  # vectors, as they are
     names = tuple(_names(tree, "y"))
     if len(names) > _MOST_COORDINATES:

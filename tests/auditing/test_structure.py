@@ -95,7 +95,7 @@ def test_a_bit_has_a_coordinate_wherever_it_is_shown(name: str) -> None:
     """Would catch a program that prints the secret and is called consistent: one whose values on 0 and 1 differ."""
     rng = np.random.default_rng(1)
     looks, fresh = ([[SHOWN[name](x, rng) for _ in range(128)] for x in (0, 1)] for _ in range(2))
-    structure = learned_structure([*looks[0], *looks[1]])
+    structure = learned_structure([one for turn in zip(*looks, strict=True) for one in turn])
     assert structure is not None
     first, second = (structure.of(outputs).reshape(128, -1).T for outputs in fresh)
     assert any(not {*one} & {*other} for one, other in zip(first.tolist(), second.tolist(), strict=True))
@@ -211,7 +211,8 @@ def test_a_witness_takes_outputs_apart_as_its_audit_did() -> None:
     [
         [0.5, 1.5, 2.5],
         ["a", "b", "a", "b"],
-        [(1, "a"), (1, "a"), (2, "b"), (2, "b")],
+        [("x", "a"), ("x", "a"), ("y", "b"), ("y", "b")],
+        [(1.0, 2.0), (1.0, 3.0), (2.0, 2.0)],
         [],
         [str(uuid.UUID(int=k)) for k in range(20)],
     ],
