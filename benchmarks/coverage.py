@@ -38,12 +38,16 @@ SIZES = (100, 10_000, 1_000_000)
 
 @dataclass(frozen=True)
 class Row:
-    """One simulation: the number of runs that exceeded the truth, and the median gap between truth and bound."""
+    """One simulation: the number of runs that exceeded the truth, and the median gap between truth and bound.
+
+    refused: audits that were inconclusive.
+    """
 
     name: str
     runs: int
     exceeded: int
     gap: float
+    refused: int = 0
 
     @property
     def chance(self) -> float:
@@ -69,8 +73,8 @@ def main() -> int:
     runs, audits = (200, 50) if options.quick else (10_000, 2_000)
     audits = options.audits or audits
     _say(f"alpha = {ALPHA}; allowed: alpha + 3 sigma\n")
-    _say("| bound | runs | exceeded | share | P(so many) | median gap | holds |")
-    _say("|---|---|---|---|---|---|---|")
+    _say("| bound | runs | exceeded | share | P(so many) | median gap | refused | holds |")
+    _say("|---|---|---|---|---|---|---|---|")
     failed = 0
     context, parent = get_context("spawn"), os.getpid()
     with ProcessPoolExecutor(options.workers, context, initializer=_end_with, initargs=(parent,)) as pool:
@@ -80,6 +84,7 @@ def main() -> int:
             share = f"{row.exceeded / row.runs:.4f}"
             _say(
                 f"| {row.name} | {row.runs} | {row.exceeded} | {share} | {row.chance:.3g} | {_gap(row)} | "
+                f"{row.refused} | "
                 f"{'yes' if row.holds else 'NO'} |",
             )
     _say(f"\n{failed} rows fail")
@@ -192,13 +197,15 @@ def null_audits(name: str, runs: int) -> Row:
 
     "Inconclusive" is no refutation; a bound above the truth is counted whatever the verdict says.
     """
-    made, bounds = NULLS[name], []
+    made, bounds, refused = NULLS[name], [], 0
     for seed in range(runs):
         program = made.make(made.epsilon)
         result = audit(program, made.inputs, made.epsilon, samples=5_000, confidence=1 - ALPHA, seed=seed)
         bounds.append(result.epsilon_lower)
+        refused += result.inconclusive
     title = f"audits of {name}, epsilon {made.epsilon:g}, 5000 samples"
-    return Row(title, runs, sum(bound > made.epsilon for bound in bounds), made.epsilon - float(np.median(bounds)))
+    exceeded = sum(bound > made.epsilon for bound in bounds)
+    return Row(title, runs, exceeded, made.epsilon - float(np.median(bounds)), refused)
 
 
 def _counts(p: float, q: float, n: int, runs: int) -> list[Counts]:

@@ -2,7 +2,8 @@
 
     python benchmarks/power.py [--runs 200] [--detects 1.5] [--only WORDS] [--workers 2]
 
-Forty settings (`programs.settings`): numbers, bits, vectors of up to 30 coordinates, structured outputs, 1 to 15 pairs
+Forty-six settings (`programs.settings`): numbers, bits, vectors of up to 300 coordinates, structured outputs, some with
+a clock, 1 to 15 pairs
 of inputs. Each program has exactly `detects` times the claimed epsilon, so the share is to be at least the stated
 power, 0.99. A setting fails where so few catches have probability below 1e-4 at that power.
 """

@@ -8,9 +8,11 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -128,6 +130,40 @@ def with_bytes(epsilon: float) -> Sampler:
     return lambda x, n, rng: [bytes([one]) + rng.bytes(8) for one in answer(x, n, rng).tolist()]
 
 
+def with_clock(clock: Callable[[], Any]) -> Callable[[float], Sampler]:
+    """A line of JSON with an id, what the clock shows, and an answer."""
+
+    def make(epsilon: float) -> Sampler:
+        answer = k_rr(epsilon, 2)
+
+        def sampler(x: int, n: int, rng: np.random.Generator) -> list[str]:
+            found = answer(x, n, rng).tolist()
+            return [json.dumps({"id": str(uuid.uuid4()), "at": clock(), "value": one}) for one in found]
+
+        return sampler
+
+    return make
+
+
+def _battery(begun: float = time.monotonic()) -> int:
+    """A level that falls by one every half second, and starts anew below 1."""
+    return 100 - int(2 * (time.monotonic() - begun)) % 100
+
+
+CLOCKS: dict[str, Callable[[], Any]] = {
+    "an ISO time": lambda: datetime.now(UTC).isoformat(),
+    "whole seconds": lambda: int(time.time()),
+    "milliseconds": lambda: int(1e3 * time.time()),
+    "nanoseconds": time.time_ns,
+    "a battery's level": _battery,
+}
+
+
+def one_output(epsilon: float) -> Sampler:  # noqa: ARG001  (whatever it is)
+    """A stub."""
+    return lambda x, n, rng: ["ok"] * n  # noqa: ARG005
+
+
 class Remembering:
     """RAPPOR: a permanent answer on eight bits for each value, and a fresh report from it."""
 
@@ -165,6 +201,9 @@ NULLS: dict[str, Made] = {
     "JSON with a running number": Made(numbered, (0, 1)),
     "an identifier and an answer": Made(with_uuid, (0, 1)),
     "bytes, one of which answers": Made(with_bytes, (0, 1)),
+    "300 noisy numbers": Made(noise(300, 1), (0, 1)),
+    **{f"JSON with {name}": Made(with_clock(clock), (0, 1)) for name, clock in CLOCKS.items()},
+    "one output": Made(one_output, (0, 1)),
     "RAPPOR that remembers": Made(Remembering, (0, 1)),
     "noise used ten times": Made(used_again(10), (0.0, 1.0)),
     "one draw for a call": Made(used_again(None), (0.0, 1.0)),
@@ -173,7 +212,7 @@ NULLS: dict[str, Made] = {
 
 
 def settings() -> dict[str, tuple[Made, float]]:
-    """Forty settings of `assert_private`: a program, and the claim that it breaks by a stated factor."""
+    """Forty-six settings of `assert_private`: a program, and the claim that it breaks by a stated factor."""
     found: dict[str, tuple[Made, float]] = {}
     scalars = {
         "randomised response": responses(2),
@@ -193,4 +232,7 @@ def settings() -> dict[str, tuple[Made, float]]:
         found[f"unary encoding, {number} bits, claim {claim:g}"] = Made(bits(number), (0, 1)), claim
     for name, make in {"a dictionary of bits": keyed, "subset selection": subsets, "bytes": with_bytes}.items():
         found[f"{name}, claim 1"] = Made(make, (0, 1)), 1.0
+    found["300 noisy numbers, one moves, claim 1"] = Made(noise(300, 1), (0, 1)), 1.0
+    for name, clock in CLOCKS.items():
+        found[f"JSON with {name}, claim 1"] = Made(with_clock(clock), (0, 1)), 1.0
     return found
