@@ -57,6 +57,10 @@ class Interrupted:
         return biased(x, n, rng)
 
 
+_IN_THE_TEST = 1 + 6 * 32 + 20
+"""A call after that which learns the dimension and those of the search: 32 parts of three samples of two inputs."""
+
+
 def run(sampler: Any, state: Path | None, **changes: Any) -> AuditResult:
     given = {"inputs": (-1.0, 1.0), "claimed_epsilon": 1.0, "samples": SAMPLES, **changes}
     return audit(sampler, resume=state, **given)
@@ -83,7 +87,7 @@ def test_an_interrupted_audit_goes_on_to_the_same_result(tmp_path: Path) -> None
 def test_a_failure_keeps_the_counts_and_a_second_try_ends_as_if_there_was_none(tmp_path: Path) -> None:
     state = tmp_path / "state.json"
     with pytest.raises(IncompleteError) as caught:
-        run(Interrupted(27, ArithmeticError), state)
+        run(Interrupted(_IN_THE_TEST, ArithmeticError), state)
     assert caught.value.partial is not None
     assert json.loads(state.read_text())["tally"][0][1] == caught.value.partial["trials"][0] > 0
     assert outcome(run(biased, state)) == outcome(run(biased, None))
@@ -101,7 +105,7 @@ def test_a_finished_state_gives_its_result_again_without_a_search(tmp_path: Path
 def test_a_state_may_be_gone_on_with_by_several_workers(tmp_path: Path) -> None:
     state = tmp_path / "state.json"
     with pytest.raises(KeyboardInterrupt):
-        run(Interrupted(15), state)
+        run(Interrupted(_IN_THE_TEST), state)
     assert outcome(run(biased, state, workers=2)) == outcome(run(biased, None))
 
 
