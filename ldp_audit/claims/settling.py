@@ -158,10 +158,12 @@ def settle(statement: Statement) -> Settled:
     was written is undefined."""
     instance(statement, Statement, "statement", "a Statement")
     start = time.perf_counter()
-    settled, defined = _by_engines(statement), _defined(statement)
-    if isinstance(defined, str) and settled.verdict is not Verdict.UNDECIDED:
-        settled = _undecided(settled, f"it is not settled whether {defined} wherever it was written")
-    elif not isinstance(defined, str) and settled.verdict is not Verdict.UNDECIDED:
+    defined = _defined(statement)
+    if isinstance(defined, str):
+        evidence = {"kind": "undecided", "reason": f"it is not settled whether {defined} wherever it was written"}
+        return Settled(statement, Verdict.UNDECIDED, "none", time.perf_counter() - start, evidence)
+    settled = _by_engines(statement)
+    if settled.verdict is not Verdict.UNDECIDED:
         settled = replace(settled, defined=defined)
     return replace(_confirmed(settled), seconds=time.perf_counter() - start)
 

@@ -72,13 +72,22 @@ def formal(part: dict[str, Any]) -> str:
     relation = f"{part['left']} {part['relation']} {part['right']}"
     if "written" in part:
         source = part["written"]
-        relation = f"{source['left']} {part['relation']} {source['right']}, that is {relation}"
+        relation = f"{source['left']} {part['relation']} {source['right']}, that is {relation}{_compared(part)}"
     domains = [domain(variable) for variable in part["variables"] if variable["name"] != part.get("constant")]
     if not part["variables"]:
         return relation
     if part["quantifier"] == "one constant for all":
         return f"one {part['constant']} > 0 does for all {', '.join(domains)}: {relation}"
     return f"{part['quantifier']} {', '.join(domains)}: {relation}"
+
+
+def _compared(part: dict[str, Any]) -> str:
+    """How what was written was held against what it was rewritten to; empty where nothing was settled."""
+    if "compared" not in part:
+        return ""
+    points = part["compared"]["points"]
+    said = f"compared at {points} point{'' if points == 1 else 's'}" if points else "compared at no point"
+    return f" (rewritten, {said}{', the same by an identity' if part['compared']['identical'] else ''})"
 
 
 def domain(variable: dict[str, Any]) -> str:

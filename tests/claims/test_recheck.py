@@ -56,7 +56,10 @@ def test_the_report_of_ldp_fl_is_verified_whole(ldp_fl_report: dict) -> None:
     assert not [outcome.id for outcome in outcomes if outcome.complaint or outcome.unverified]
 
 
-@pytest.mark.parametrize("source", [SOURCE, FUNCTIONS, ALONE], ids=["recheck", "functions", "alone"])
+CHECKER = sorted(path for path in SOURCE.parent.glob("recheck*.py") if path.stem != "recheck_report")
+
+
+@pytest.mark.parametrize("source", CHECKER, ids=[path.stem for path in CHECKER])
 def test_the_checker_is_alone(source: Path) -> None:
     text = source.read_text(encoding="utf-8")
     imported = {str(node.module) if isinstance(node, ast.ImportFrom) else alias.name
@@ -66,7 +69,7 @@ def test_the_checker_is_alone(source: Path) -> None:
         *sys.stdlib_module_names,
         *({"numpy"} if source == ALONE else ()),  # optional there, and `--pure` does without
     }
-    own = {f"ldp_audit.claims.recheck_{name}" for name in ("functions", "alone")}
+    own = {f"ldp_audit.claims.{path.stem}" for path in CHECKER} | {"ldp_audit.claims", "recheck"}
     assert {name for name in imported if name.startswith("ldp_audit")} <= own
 
 
