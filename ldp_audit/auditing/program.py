@@ -6,6 +6,7 @@ import copy
 import hashlib
 import inspect
 import math
+import re
 import sys
 import threading
 import time
@@ -499,14 +500,18 @@ def _type(value: Any) -> str:
 
 
 def _fingerprint(raw: Any, rng: np.random.Generator) -> tuple[Any, Any]:
-    """What a call returned and where it left the generator, to be compared with another call's."""
+    """What a call returned and where it left the generator, to be compared with another call's, of another process too."""
     state = rng.bit_generator.state
-    if isinstance(raw, np.ndarray):
+    if isinstance(raw, np.ndarray) and not raw.dtype.hasobject:
         return (raw.dtype.str, raw.shape, raw.tobytes()), state
     try:
-        return repr(raw), state
+        return _ADDRESS.sub("", repr(raw.tolist() if isinstance(raw, np.ndarray) else raw)), state
     except Exception:  # noqa: BLE001  (a user's object may raise anything)
         return None, state
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+"""Where an object lies, in Python's own text of it: elsewhere in each process."""
 
 
 def _number_kind(output: Any) -> str:

@@ -137,7 +137,7 @@ def test_a_delta_beyond_the_claimed_one_is_caught_and_one_within_is_not() -> Non
 
 
 def test_a_claim_of_epsilon_0_needs_the_violation_in_nats() -> None:
-    assert not assert_private(one_constant, 0.0, (0, 1), detects_epsilon=0.3).violated
+    assert not assert_private(one_constant, 0.0, (0, 1), detects_epsilon=0.3, constant=True).violated
     with pytest.raises(PrivacyViolation, match="and 0 was claimed"):
         assert_private(randomised_response(0.3), 0.0, (0, 1), detects_epsilon=0.3)
     with pytest.raises(ValueError, match="detects is a factor of epsilon, which is 0: say detects_epsilon"):

@@ -26,22 +26,22 @@ def by_id(settled_paper: SettledPaper) -> dict[str, SettledClaim]:
 
 
 @together(
-    ("name", "place", "point", "left", "right"),
+    ("name", "group", "place", "point", "left", "right"),
     [
-        ("FS-L2", 0, {"t": "2"}, "5/9", "4/9"),
-        ("FS-L2sum", 0, {"t": "2"}, "5/9", "2/3"),
-        ("FS-D2", 0, {"t": "2"}, "4/9", "2/9"),
-        ("FS-D2", 1, {"t": "3/2"}, "4/7", "9/28"),
-        ("FS-T31pe", 0, {"t": "2", "t_2": "2"}, "10/27", "8/27"),
-        ("FS-L1lit", 0, {"y": "2"}, "2/3", "4/9"),
-        ("FS-L1d1", 0, {"d": "1"}, "0", "0"),
-        ("FS-E2", 0, {"P": "1/2", "t": "2", "x": "1"}, "17/4", "7/2"),
+        ("FS-L2", "parts", 0, {"t": "2"}, "5/9", "4/9"),
+        ("FS-L2sum", "parts", 0, {"t": "2"}, "5/9", "2/3"),
+        ("FS-D2", "another", 0, {"t": "2"}, "4/9", "2/9"),
+        ("FS-D2", "another", 1, {"t": "3/2"}, "4/7", "9/28"),
+        ("FS-T31pe", "parts", 0, {"t": "2", "t_2": "2"}, "10/27", "8/27"),
+        ("FS-L1lit", "parts", 0, {"y": "2"}, "2/3", "4/9"),
+        ("FS-L1d1", "parts", 0, {"d": "1"}, "0", "0"),
+        ("FS-E2", "another", 0, {"P": "1/2", "t": "2", "x": "1"}, "17/4", "7/2"),
     ],
 )
 def test_the_counterexample_is_small_enough_to_check_by_hand(
-    name: str, place: int, point: dict, left: str, right: str, by_id: dict[str, SettledClaim]
+    name: str, group: str, place: int, point: dict, left: str, right: str, by_id: dict[str, SettledClaim]
 ) -> None:
-    evidence = by_id[name].parts[place].evidence
+    evidence = by_id[name].groups[group][place].evidence
     assert (evidence["point"], evidence["left"], evidence["right"]) == (point, left, right)
 
 

@@ -28,7 +28,7 @@ def test_the_smallest_shuffled_example(by_id: dict[str, SettledClaim]) -> None:
 
 
 def test_a_client_chosen_range_has_an_output_that_the_other_input_cannot_give(by_id: dict[str, SettledClaim]) -> None:
-    for part in by_id["LF-RANGE2"].parts:
+    for part in by_id["LF-RANGE2"].groups["another"]:
         assert part.evidence["right"] == "0"
         assert part.evidence["left"] != "0"
 
@@ -39,7 +39,7 @@ def test_a_shared_range_keeps_the_guarantee(by_id: dict[str, SettledClaim]) -> N
 
 
 def test_theorem_2_hides_large_epsilon(by_id: dict[str, SettledClaim]) -> None:
-    evidence = by_id["LF-T2"].parts[0].evidence
+    evidence = by_id["LF-T2"].groups["another"][0].evidence
     assert evidence["kind"] == "escape"
     assert evidence["path"]["epsilon"] == "K + 1"
 

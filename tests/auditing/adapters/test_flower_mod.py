@@ -65,7 +65,8 @@ def test_a_number_that_the_mod_adds_to_the_message_is_part_of_what_leaves() -> N
         outputs = np.array(from_flower(NoiseMod(tell=True))(x, 5, np.random.default_rng(0)))
         assert outputs.shape == (5, 2)
         assert outputs[:, 1].tolist() == [tells] * 5
-    found = audit(from_flower(NoiseMod(tell=True)), (-1.0, 1.0), 3.0, samples=2_000, confidence=1 - 1e-6)
+    mod = from_flower(NoiseMod(tell=True))  # whose stand-in for Flower no new process has
+    found = audit(mod, (-1.0, 1.0), 3.0, samples=2_000, confidence=1 - 1e-6, stateless=True)
     assert found.verdict == "violated"  # the metric tells the inputs apart every time
 
 
