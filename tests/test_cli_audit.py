@@ -82,16 +82,12 @@ def short(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
     return leaky(x, n - third(n), rng)
 
 
-def not_a_number(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
-    return leaky(x, n, rng) * (np.nan if third(n) else 1)
-
-
 def other_shape(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
     return np.zeros((n, 3)) if third(n) else leaky(x, n, rng)
 
 
 MANY_CALLS = ["--inputs=-1,1", "--epsilon", "1", "--samples", str(7 * CHUNK_ROWS)]
-ROWS = 12461
+ROWS = 13711
 """Outputs of a call of the test of these."""
 
 
@@ -134,6 +130,7 @@ def test_a_shipped_mechanism_brings_its_worst_pair_and_its_claim(tmp_path: Path,
 
 def test_a_channel_file_is_audited(tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "c.csv").write_text("0.75,0.25\n0.25,0.75\n")
+    os.utime(tmp_path / "c.csv", (0, 0))  # a file that is as new as the audit may hold what a program has kept
     assert audit(str(tmp_path / "c.csv"), "--samples", "1e5") == 0
     assert "epsilon is at least  1.0" in capsys.readouterr().out
 
@@ -179,8 +176,7 @@ def test_an_argument_that_cannot_be_read_is_exit_code_2(argument: str, message: 
         ("raises", "it raised ArithmeticError: boom"),
         ("ends", "it raised SystemExit: 0"),
         ("hangs", "no answer within 0.5 s"),
-        ("short", "it returned 12460 outputs, 12461 were asked for"),
-        ("not_a_number", "it returned NaN, first as output 0 of 12461"),
+        ("short", "it returned 13710 outputs, 13711 were asked for"),
         ("other_shape", "it returned vectors of 3 after numbers or labels in an earlier call"),
     ],
 )
@@ -191,9 +187,9 @@ def test_a_broken_program_is_named_and_what_was_counted_is_kept(
     files = ["--json", str(path), "--resume", str(state), "--timeout", "0.5"]
     assert audit(f"{HERE}:{target}", *MANY_CALLS, *files) == 2
     captured = capsys.readouterr()
-    place = "the sampler, on input 1 (call 1.1.2, n = 12461): "
-    assert f"ldp-audit audit: {place}{complaint} (before that, y <= -1: " in captured.err
-    assert f" of 24922, kept in {state})" in captured.err
+    place = "the sampler, on input 1 (call 1.1.2, n = 13711): "
+    assert f"ldp-audit audit: {place}{complaint} (before that, y >= 1: " in captured.err
+    assert f" of 27422, kept in {state})" in captured.err
     assert captured.err.count("\n") == 1
     assert captured.out == ""
     document = json.loads(path.read_text())
@@ -315,7 +311,7 @@ def test_progress_is_told_after_two_seconds_and_not_when_quiet(
     audit(f"{HERE}:leaky", *MANY_CALLS)
     told = capsys.readouterr().err
     assert "samples of each input, epsilon at least 2." in told
-    assert told.endswith("so far\n")
+    assert re.search(r"so far(; about \d+ s left)?\n$", told)
     audit(f"{HERE}:leaky", *MANY_CALLS, "--quiet")
     assert capsys.readouterr().err == ""
 
@@ -350,7 +346,7 @@ def test_a_call_from_python_clears_its_line(monkeypatch: pytest.MonkeyPatch, cap
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setattr(time, "perf_counter", itertools.count(0.0, 3.0).__next__)
     ldp_audit.audit(leaky, (-1, 1), 1.0, samples=7 * CHUNK_ROWS, progress=True)
-    assert re.search(r"so far *\r +\r$", capsys.readouterr().err)
+    assert re.search(r"so far.*\r +\r$", capsys.readouterr().err)
 
 
 def stretched(x: float, n: int, rng: np.random.Generator) -> np.ndarray:

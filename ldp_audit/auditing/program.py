@@ -500,7 +500,7 @@ def _type(value: Any) -> str:
 
 
 def _fingerprint(raw: Any, rng: np.random.Generator) -> tuple[Any, Any]:
-    """What a call returned and where it left the generator, to be compared with another call's, of another process too."""
+    """What a call returned and where it left the generator, to be compared with those of another process, too."""
     state = rng.bit_generator.state
     if isinstance(raw, np.ndarray) and not raw.dtype.hasobject:
         return (raw.dtype.str, raw.shape, raw.tobytes()), state

@@ -13,6 +13,7 @@ from ldp_audit.claims.manifest import GROUPS, complaints
 from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
 
 _SHOWN = 300
+_SUMMARY = "summary"
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ def recheck_claims(report: dict[str, Any], seconds: float = math.inf) -> Iterato
         raise ValueError("the report holds no claims")
     if not isinstance(report, dict) or report.get("schema_version") != 1 or not isinstance(report.get("claims"), list):
         raise ValueError('not a report: expected {"schema_version": 1, "claims": [...]}')
-    yield from _listed(report)
+    listed = list(_listed(report))
+    yield from (one for one in listed if one.id != _SUMMARY)
     for claim in report["claims"]:
         name, verdict = (_shown(claim.get(key, "?")) if isinstance(claim, dict) else "?" for key in ("id", "verdict"))
         try:
@@ -48,6 +50,7 @@ def recheck_claims(report: dict[str, Any], seconds: float = math.inf) -> Iterato
             yield Rechecked(name, verdict, _shown(refusal))
         except Exception as error:  # noqa: BLE001  (whatever malformed evidence runs into is a reason to refuse it)
             yield Rechecked(name, verdict, f"malformed evidence ({type(error).__name__}: {_shown(error)})")
+    yield from (one for one in listed if one.id == _SUMMARY)  # which follows from the claims
 
 
 def _listed(report: dict[str, Any]) -> Iterator[Rechecked]:

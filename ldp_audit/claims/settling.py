@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from sympy import Expr, Rational, log
+from sympy import Expr, Integer, Rational, log, oo, pi, sympify
 
 from ldp_audit.claims import recheck, recheck_defined, recheck_written
 from ldp_audit.claims.claim import Claim
@@ -29,9 +29,12 @@ from ldp_audit.claims.engines import (
     steps,
 )
 from ldp_audit.claims.engines.evaluate import NotRationalError, Point, is_defined, value
-from ldp_audit.claims.language.statement import Statement, condition_statement, is_linked, written
+from ldp_audit.claims.language.alone import Alone
+from ldp_audit.claims.language.rounding import Ceil, Fl
+from ldp_audit.claims.language.statement import Statement, is_linked, written
 from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
-from ldp_audit.mechanisms.variable import Variable
+from ldp_audit.mechanisms.channel import Ind
+from ldp_audit.mechanisms.variable import OPEN_ENDS, Variable
 from ldp_audit.numerics import between, instance
 
 _FIRST_POINTS, _SOME_POINTS, _MANY_POINTS = 12, 150, 3000
@@ -189,7 +192,7 @@ def _defined(statement: Statement) -> tuple[dict[str, Any], ...] | str:
     """
     found = []
     for condition in recheck_defined.conditions(statement.to_dict()):
-        shown = _by_engines(condition_statement(condition, statement.written_variables()))
+        shown = _by_engines(_condition_statement(condition, statement.written_variables()))
         if shown.verdict is Verdict.REFUTED:
             point = ", ".join(f"{name} = {number}" for name, number in shown.evidence.get("point", {}).items())
             where = f"at {point}, inside its domain" if point else "everywhere"
@@ -204,6 +207,28 @@ def _defined(statement: Statement) -> tuple[dict[str, Any], ...] | str:
             return f"{condition} ({objection})"
         found.append(record)
     return tuple(found)
+
+
+def _condition_statement(condition: recheck_defined.Condition, variables: Sequence[Variable]) -> Statement:
+    """The statement of a condition under which an expression is defined.   variables: those outside of its sums and
+    integrals."""
+    names: dict[str, Any] = {**_FUNCTIONS, **{v.name: v for v in variables}}
+    for name, record in condition.variables.items():
+        if name not in names:
+            ends = [
+                sympify(record[side], locals=names) if record[side] is not None else infinite
+                for side, infinite in (("lower", -oo), ("upper", oo))
+            ]
+            is_open = OPEN_ENDS[record["lower_open"], record["upper_open"]]
+            names[name] = Variable(name, *ends, open=is_open, integer=record.get("integer", False))
+    expression = sympify(condition.text, locals=names)
+    label = f"{condition} wherever it was written"
+    sides = (expression, Integer(0)) if condition.relation == "!=" else (Integer(0), expression)
+    return Statement(sides[0], condition.relation, sides[1], label)
+
+
+_FUNCTIONS = {"Pi": lambda: pi, "Ind": Ind, "Fl": Fl, "Ceil": Ceil, "Alone": Alone}
+"""Functions of `written` that SymPy has under another name, or not at all."""
 
 
 def _confirmed(settled: Settled) -> Settled:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
-from sympy import Abs, Add, Expr, Function, I, Integer, Pow, Rational, cancel, nan, oo, pi, sympify, zoo
+from sympy import Abs, Add, Expr, Function, I, Integer, Pow, Rational, cancel, nan, oo, sympify, zoo
 from sympy.printing.str import StrPrinter
 
-from ldp_audit.claims.language.alone import Alone
 from ldp_audit.claims.language.exponentials import unified
-from ldp_audit.claims.language.rounding import Ceil, Fl
-from ldp_audit.claims.recheck_defined import Condition
-from ldp_audit.mechanisms.channel import Ind
 from ldp_audit.mechanisms.variable import (
-    OPEN_ENDS,
     Variable,
     exact,
     in_order,
@@ -233,28 +228,6 @@ def written(expression: Expr) -> str:
 def is_linked(variable: Variable, among: list[Variable]) -> bool:
     """Whether the statement determines the variable by an exponent or as a logarithm, as it contains that argument."""
     return variable.argument is not None and variable.argument.free_symbols <= set(among)
-
-
-def condition_statement(condition: Condition, variables: Sequence[Variable]) -> Statement:
-    """The statement of a condition under which an expression is defined.   variables: those outside of its sums and
-    integrals."""
-    names: dict[str, Any] = {**_FUNCTIONS, **{v.name: v for v in variables}}
-    for name, record in condition.variables.items():
-        if name not in names:
-            ends = [
-                sympify(record[side], locals=names) if record[side] is not None else infinite
-                for side, infinite in (("lower", -oo), ("upper", oo))
-            ]
-            is_open = OPEN_ENDS[record["lower_open"], record["upper_open"]]
-            names[name] = Variable(name, *ends, open=is_open, integer=record.get("integer", False))
-    expression = sympify(condition.text, locals=names)
-    label = f"{condition} wherever it was written"
-    sides = (expression, Integer(0)) if condition.relation == "!=" else (Integer(0), expression)
-    return Statement(sides[0], condition.relation, sides[1], label)
-
-
-_FUNCTIONS = {"Pi": lambda: pi, "Ind": Ind, "Fl": Fl, "Ceil": Ceil, "Alone": Alone}
-"""Functions of `written` that SymPy has under another name, or not at all."""
 
 
 def equal(left: Any, right: Any, label: str = "") -> Statement:
