@@ -272,13 +272,14 @@ def _of_auditing() -> Calls:
     run: dict[str, Any] = {"sampler": coin, "inputs": [0, 1], "samples": 100, "seed": 0}
     claim: dict[str, Any] = {"claimed_epsilon": 1.0, "claimed_delta": 0.0, "confidence": 0.9}
     more: dict[str, Any] = {"workers": 1, "scheduler": None, "resume": None, "law": None, "progress": None}
-    calls.add("audit", u.audit, **run, **claim, **more, sequential=False, curves=False, floating_point=False)
-    calls.add("audit:renyi", u.audit, **run, claimed_rho=1.0, claimed_renyi={2.0: 1.0})
+    audit, assert_private = (functools.partial(one, stateless=True) for one in (u.audit, u.assert_private))
+    calls.add("audit", audit, **run, **claim, **more, sequential=False, curves=False, floating_point=False)
+    calls.add("audit:renyi", audit, **run, claimed_rho=1.0, claimed_renyi={2.0: 1.0})
     calls.add("fit", u.fit, **run, law=law, confidence=0.9, tolerance=0.0)
     calls.add("assert_fits", u.assert_fits, **run, law=law, false_alarm=1e-3, tolerance=0.0)
     goal: dict[str, Any] = {"sampler": coin, "inputs": [0, 1], "seed": 0, "epsilon": 1.2, "delta": 0.0}
     finds: dict[str, Any] = {"detects": 2.0, "detects_epsilon": None, "power": 0.9, "rarest": 0.1}
-    calls.add("assert_private", u.assert_private, **goal, **finds, false_alarm=1e-3, max_samples=100_000)
+    calls.add("assert_private", assert_private, **goal, **finds, false_alarm=1e-3, max_samples=100_000)
     for name in ("audit", "fit", "assert_private", "assert_fits"):  # a limit takes a thread for each answer
         function, arguments = calls[name]
         calls.add(f"{name}:timeout", functools.partial(function, **arguments), timeout=10.0)
