@@ -100,7 +100,9 @@ SOUND = {
 def test_a_sound_program_is_consistent_and_its_power_is_stated(name: str) -> None:
     sampler, inputs, claim, delta = SOUND[name]
     result = audited(sampler, inputs, claim, delta, samples=10_000)
-    assert result.verdict == "consistent"
+    shows_some = not math.isinf(result.detectable_epsilon)  # no bets of 10,000 samples refute a claim of 50
+    assert result.verdict == ("consistent" if shows_some else "inconclusive")
+    assert shows_some == (claim < 50)
     assert result.epsilon_lower <= claim
     assert result.detectable_epsilon > claim or claim == math.inf
     assert 0 < result.coverage_floor < 0.01
@@ -133,7 +135,7 @@ def test_a_broken_program_is_caught_before_its_samples_are_spent(name: str) -> N
     result = audited(sampler, inputs, claim, delta, samples=200_000)
     assert result.violated
     assert result.epsilon_lower > claim
-    assert result.samples_used < 2 * 200_000
+    assert result.witness.counts.trials < 200_000  # copies are asked for more
 
 
 def test_the_bad_pair_is_the_witness() -> None:
