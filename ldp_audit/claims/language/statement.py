@@ -148,7 +148,8 @@ class Statement:
         record["left"], record["relation"], record["right"] = written(self.left), self.relation, written(self.right)
         if self.wrote is not None:
             left, right = self.wrote
-            domains = [describe_variable(v, self.written_variables()) for v in self.written_variables()]
+            own = self.written_variables()
+            domains = [describe_variable(v, own) for v in own]
             record["written"] = {"variables": domains, "left": written(left), "right": written(right)}
         return record
 
