@@ -20,9 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldp_audit.auditing.bounds import Counts
+from ldp_audit.auditing.clocks import is_clock
 from ldp_audit.auditing.outputs import Outputs, concatenated, listed, of_several_lengths, read
 from ldp_audit.auditing.scores.score import MINUS_ZERO, NOT_A_NUMBER, cut
-from ldp_audit.auditing.structure import LOOK_SIZE, SEED, SEED_BYTES, Structure, is_clock, learned_structure
+from ldp_audit.auditing.structure import LOOK_SIZE, SEED, SEED_BYTES, Structure, learned_structure
 from ldp_audit.numerics import between, whole
 
 CHUNK_VALUES = 2**20

@@ -19,8 +19,9 @@ import numpy as np
 import pytest
 
 from ldp_audit import audit
+from ldp_audit.auditing.clocks import is_clock
 from ldp_audit.auditing.program import Program
-from ldp_audit.auditing.structure import is_clock, learned_structure
+from ldp_audit.auditing.structure import learned_structure
 from tests.together import together
 
 Clock = Callable[[], Any]

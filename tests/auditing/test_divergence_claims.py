@@ -94,7 +94,7 @@ def test_outputs_that_share_their_noise_are_not_accused() -> None:
         ({"claimed_renyi": {2.0: -1.0}}, "claimed_renyi must be divergences >= 0 by order >= 1"),
         ({"claimed_renyi": {}}, "claimed_renyi must be divergences >= 0 by order >= 1"),
         ({"claimed_renyi": [(2.0, 1.0)]}, "claimed_renyi must be divergences >= 0 by order >= 1"),
-        ({"claimed_rho": 1.0, "sequential": True}, "sequential goes without curves"),
+        ({"claimed_rho": 1.0, "sequential": True}, "sequential and seconds go without curves"),
     ],
 )
 def test_wrong_claims_are_named(claims: dict, says: str) -> None:

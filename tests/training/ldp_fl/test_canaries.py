@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from ldp_audit.training.ldp_fl.canaries import (
     upper_chances,
     weight_canary,
 )
+from ldp_audit.training.ldp_fl.plan import LdpFl
 from ldp_audit.training.ldp_fl.run import LdpFlRun
 from tests.together import together
 from tests.training.ldp_fl.small import images, plan, run
@@ -127,23 +128,32 @@ def test_other_clients_that_diverge_are_audited_with_what_they_send():
     np.testing.assert_array_equal(chances[0], upper_chances(received, one.ranges, 1.0, counts)[0])
 
 
-def test_a_run_that_sends_otherwise_than_it_says_is_convicted(monkeypatch):
+class LouderRun(LdpFlRun):
+    """Sends with three times the epsilon that its plan says."""
+
+    def reports_of(self, weights, generator):
+        return reports.reports(weights, self.ranges, 3 * self.plan.epsilon, generator)
+
+
+class LouderPlan(LdpFl):
+    """Of such runs."""
+
+    def start(self, data, *, seed, device):
+        return LouderRun(self, data, seed=seed, device=device)
+
+
+def test_a_run_that_sends_otherwise_than_it_says_is_convicted():
     """Would catch an audit of the noisy step in the place of what the run does with it: here three times its epsilon.
 
     Power: practically 1; the run as it is is consistent (1e-6).
     """
-    settings = {"rounds": 1, "model": "softmax", "epsilon": 0.5}
+    sound = plan(rounds=1, model="softmax", epsilon=0.5)
 
-    def verdict():
-        return audit_run(plan(**settings), images(), 1, samples=400, confidence=1 - ERROR, device=CPU)["verdict"]
+    def verdict(of):
+        return audit_run(of, images(), 1, samples=400, confidence=1 - ERROR, device=CPU)["verdict"]
 
-    assert verdict() == "consistent"
-
-    def louder(run, weights, generator):
-        return reports.reports(weights, run.ranges, 3 * run.plan.epsilon, generator)
-
-    monkeypatch.setattr(LdpFlRun, "reports_of", louder)
-    assert verdict() == "violated"
+    assert verdict(sound) == "consistent"
+    assert verdict(LouderPlan(**asdict(sound))) == "violated"
 
 
 @together("world", [0, 1])
