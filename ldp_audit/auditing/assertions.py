@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.bounds import Counts, Region, lower_limit
-from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, most_searched, searched
+from ldp_audit.auditing.event_search import Found, InputSearch, as_search, floor_of, most_searched, searched
 from ldp_audit.auditing.fitting import FitResult, fit
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
@@ -288,7 +288,9 @@ def _result(
         reach=Reach(
             found.choice.seen, tested[0].trials if tested else 1, goal.error("planned"), goal.epsilon, goal.delta
         ),
-        coverage_floor=coverage_floor(found.learned),
+        coverage_floor=floor_of(
+            found, tested[0].trials if tested else 1, goal.error("planned"), goal.epsilon, goal.delta
+        ),
         samples_used=drawn + sum(counts.trials + counts.other_trials for counts in tested),
         seconds=seconds,
         seed=program.seed,

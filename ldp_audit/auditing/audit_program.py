@@ -2,8 +2,8 @@
 
 Search samples choose a pair of inputs, a direction and an event; fresh samples test that one event. So searching
 costs samples and no confidence. Where other events on the same inputs still promise clearly more, up to three of them
-are counted in the same outputs, for three tenths of the error. One percent of it goes to the test for programs that
-repeat themselves.
+are counted in the same outputs, for three tenths of the error. So is what was seen the most often on one input and
+never on the other, for two percent (`lone_events`). One percent goes to the test for programs that repeat themselves.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from ldp_audit.auditing.bounds import Region, check_arguments
+from ldp_audit.auditing.choice import Choice
 from ldp_audit.auditing.curves import Curves, check_divergences
-from ldp_audit.auditing.event_search import InputSearch, as_search, coverage_floor, most_searched, searched
+from ldp_audit.auditing.event_search import Found, InputSearch, as_search, floor_of, most_searched, searched
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.grey_box import ProductLaw
 from ldp_audit.auditing.independent_audit import audit_independent
+from ldp_audit.auditing.lone_events import LONE_SHARE
+from ldp_audit.auditing.lone_events import design_epsilon as design_of_lone
 from ldp_audit.auditing.pace import Pace, checked_seconds
 from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.program import SEARCH, Program, Sampler
@@ -165,14 +168,17 @@ def audit(
             curves=curves,
             floating_point=floating_point,
             law=law,
+            epsilon=claimed_epsilon,
+            beside=True,
         )
         state.keep_found(found)
 
     # 2. Test: the event is fixed, and counted on fresh samples.
-    choice, alternatives = found.choice, found.choice.alternatives
-    budget = _budget(error, alternatives=choice.error_of_alternatives, curves=curves, independent=product is not None)
+    choice = found.choice
+    budget = _budget(error, found, curves=curves, independent=product is not None)
+    beside = _beside(found, budget, claim)
     trials = samples - found.spent
-    events = (*choice.events, *found.levels)
+    events = (choice.event, *(one.event for one, _, _ in beside), *found.levels)
     test = Test(events, found.pair(named), found.places, trials, call_size(trials, program.rows))
     design = choice.design_epsilon(claimed_delta)
     state.fix(test, design)
@@ -181,15 +187,14 @@ def audit(
 
     # 3. Bound: the least epsilon that the counts allow, for each part of the error.
     findings = [_finding(Witness(test.pair, choice.event, counts), budget["event"], design, claim)]
-    for one in alternatives:
+    for one, own, tight in beside:
         witness = Witness(test.pair, one.event, others.pop(0)).turned(one.swapped != choice.swapped)
-        own = budget["alternatives"] / len(alternatives)
-        findings.append(_finding(witness, own, one.design_epsilon(claimed_delta), claim))
+        findings.append(_finding(witness, own, tight, claim))
     single, calls = repeated(program, named, found.places, budget["calls"], claimed_epsilon or 0.0, samples)
     again = [] if single is None else [_finding(single, budget["calls"], claimed_epsilon or 1.0, claim)]
     findings += again
     best = max(findings, key=lambda finding: finding.epsilon)
-    floor = coverage_floor(found.learned)
+    floor = floor_of(found, test.trials, error * LONE_SHARE, *claim)
     sections = {"counted": counted(program, test, counts, design, claim, confidence, floor).to_dict()}
     seen = Curves(tuple(others), budget["curves"]) if curves else None
     divergences = () if seen is None else seen.against(claimed_rho, claimed_renyi)
@@ -260,14 +265,25 @@ class _Finding:
     delta: float | None
 
 
-def _budget(error: float, *, alternatives: float, curves: bool, independent: bool) -> dict[str, float]:
+def _budget(error: float, found: Found, *, curves: bool, independent: bool) -> dict[str, float]:
     """The error of each part; together, all of it."""
     shares = {"calls": _CALLS_SHARE} | ({"curves": _CURVES_SHARE} if curves else {})
+    if found.lone is not None:
+        shares["lone"] = LONE_SHARE
     if independent:
         shares["independent"] = (1 - sum(shares.values())) / 2
-    if alternatives:
-        shares["alternatives"] = (1 - sum(shares.values())) * alternatives
+    if found.choice.alternatives:
+        shares["alternatives"] = (1 - sum(shares.values())) * found.choice.error_of_alternatives
     return {name: error * share for name, share in ({"event": 1 - sum(shares.values())} | shares).items()}
+
+
+def _beside(
+    found: Found, budget: dict[str, float], claim: tuple[float | None, float]
+) -> list[tuple[Choice, float, float]]:
+    """What is tested beside the event: each with its error, and the epsilon at which its test is tight."""
+    others = found.choice.alternatives
+    beside = [(one, budget["alternatives"] / len(others), one.design_epsilon(claim[1])) for one in others]
+    return beside + ([] if found.lone is None else [(found.lone, budget["lone"], design_of_lone(claim[0]))])
 
 
 def _finding(witness: Witness, error: float, design: float, claim: tuple[float | None, float]) -> _Finding:

@@ -30,7 +30,8 @@ _MOST_ALTERNATIVES, _MOST_TESTED = 11, 3  # that are named beside an event, and 
 _WORTH_A_SHARE = 0.05  # of the distance of the expected bound from the log ratio, which sharing the error adds to it
 _SHARE, _SHARE_OF_SUREST = 0.3, 0.05  # of the error, of the alternatives, and of a sure one beside a promising event
 _ALIKE = 0.15  # events of one score whose counts differ by less, in nats, are not both tested
-_DOUBT_OF_FEW = 3.5  # and by which the best of a dozen events must stand out, for a rarer one not to win by luck
+DOUBT_OF_FEW = 3.5
+"""Standard deviations by which the best of a dozen events must stand out, for a rarer one not to win by luck."""
 _NEARLY_ALL = 0.95  # of the outputs
 _READABLE = 0.001  # of the bound, given away for an event of fewer pieces
 
@@ -64,7 +65,7 @@ class Choice:
 
         On the line through `predicted` and `optimistic`, so that rare events, of which little was seen, lose more.
         """
-        steps = (doubt - _DOUBT_OF_ALTERNATIVES) / (_DOUBT_OF_FEW - _DOUBT_OF_ALTERNATIVES)
+        steps = (doubt - _DOUBT_OF_ALTERNATIVES) / (DOUBT_OF_FEW - _DOUBT_OF_ALTERNATIVES)
         return self.optimistic + steps * (self.predicted - self.optimistic)
 
     def worth(self, scale: float) -> float:
@@ -73,9 +74,9 @@ class Choice:
         Less 1.5 deviations where these are far below the scale, and up to 3.5 where one is as large: then little was
         seen of the event, and the best of many such events is so by luck.
         """
-        deviation = (self.optimistic - self.predicted) / (_DOUBT_OF_FEW - _DOUBT_OF_ALTERNATIVES)
+        deviation = (self.optimistic - self.predicted) / (DOUBT_OF_FEW - _DOUBT_OF_ALTERNATIVES)
         share = min(1.0, deviation / scale) if scale > 0 else 1.0
-        return self.bound(_LEAST_DOUBT + share * (_DOUBT_OF_FEW - _LEAST_DOUBT))
+        return self.bound(_LEAST_DOUBT + share * (DOUBT_OF_FEW - _LEAST_DOUBT))
 
     @property
     def possible(self) -> float:
@@ -161,9 +162,14 @@ def _pieces(choice: Choice) -> int:
 
 def recounted(choice: Choice, counts: Counts, judge: Judge) -> Choice:
     """The choice judged by fresh counts of its event, on the two inputs in the order that `choose` had them in."""
-    seen = counts.swapped() if choice.swapped else counts
-    safe, bold = (judge.expected(seen, doubt) for doubt in (_DOUBT_OF_FEW, _DOUBT_OF_ALTERNATIVES))
-    return replace(choice, predicted=safe, optimistic=bold, seen=seen, alternatives=())
+    return rejudged(replace(choice, seen=counts.swapped() if choice.swapped else counts), judge)
+
+
+def rejudged(choice: Choice, judge: Judge) -> Choice:
+    """The choice judged by what was seen of its event."""
+    seen = choice.seen
+    safe, bold = (judge.expected(seen, doubt) for doubt in (DOUBT_OF_FEW, _DOUBT_OF_ALTERNATIVES))
+    return replace(choice, predicted=safe, optimistic=bold, alternatives=())
 
 
 def scored(outputs: Outputs, score: Score | None) -> Outputs:
@@ -302,7 +308,7 @@ def _best_of_score(first: Sample, second: Sample, score: Score | None, judge: Ju
     n, m = (np.maximum(counts.sum(axis=1), 1)[:, None] for counts in (hits, other))
     x, y = (np.einsum("pwc,pc->pw", members, counts) for counts in (hits, other))
     predicted, optimistic = (
-        judge.predicted(x, n, y, m, doubt).tolist() for doubt in (_DOUBT_OF_FEW, _DOUBT_OF_ALTERNATIVES)
+        judge.predicted(x, n, y, m, doubt).tolist() for doubt in (DOUBT_OF_FEW, _DOUBT_OF_ALTERNATIVES)
     )
     seen = [
         [Counts(int(a), int(trials), int(b), int(others)) for a, b in zip(*both, strict=True)]

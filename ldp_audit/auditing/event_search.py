@@ -22,7 +22,15 @@ from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.choice import Choice, Judge, Sample, choose, recounted
 from ldp_audit.auditing.curves import level_events
 from ldp_audit.auditing.events import Event
+from ldp_audit.auditing.lone_events import (
+    coverage_floor,
+    hits_needed,
+    lone_event,
+    sightings_needed,
+    sightings_to_win,
+)
 from ldp_audit.auditing.outputs import Outputs, concatenated, unrepeated
+from ldp_audit.auditing.power import HIGHEST_CLAIM
 from ldp_audit.auditing.program import COMPARE, SEARCH, Program
 from ldp_audit.auditing.result import shown
 from ldp_audit.auditing.scores.law_score import Law, LawScore
@@ -50,18 +58,24 @@ class Found:
     """The pair and the event that the search settled on.
 
     places: the numbers of the inputs, the one that makes the event likelier first.
-    learned: samples of each input that proposals were learned from.   spent: search samples of each input, all in all.
+    searched: search samples of the input of which the fewest were drawn.   sightings: so many of a lone event among
+    these are enough for it to be tested (`lone_events`); inf where none are.
+    lone: an event that is tested beside the choice's, however few its sightings are; None where there is none, where
+    the choice is that event, or where none was asked for.
+    spent: search samples of each input, all in all.
     drawn: search samples of all inputs.   unrepeated: the share of the pair's that are labels which came once only.
     levels: further events, disjoint, for `Curves`; none unless asked for.
     """
 
     choice: Choice
     places: Pair
-    learned: int
+    searched: int
+    sightings: float
     spent: int
     drawn: int
     unrepeated: float = 0.0
     levels: tuple[Event, ...] = ()
+    lone: Choice | None = None
 
     def pair(self, inputs: Sequence[Any]) -> tuple[Any, Any]:
         """The two inputs."""
@@ -79,11 +93,14 @@ def searched(
     curves: bool = False,
     floating_point: bool = False,
     law: Law | None = None,
+    epsilon: float | None = None,
+    beside: bool = False,
 ) -> Found:
     """Choose the pair, the direction and the event; a choice that left much doubt is made again on more samples.
 
     samples: per input, of the whole audit.   error: what the test may spend.   curves: whether to choose levels too.
-    floating_point: as of `choose`.   law: whose likelihood ratio is one more score.
+    floating_point: as of `choose`.   law: whose likelihood ratio is one more score.   epsilon: as claimed, if it is.
+    beside: whether a lone event is tested beside the best event of the same pair.
     """
     named = as_search(inputs)
     search = _Search(program, named.inputs, samples, error, delta, progress, floating_point=floating_point, law=law)
@@ -101,6 +118,7 @@ def searched(
         if settled:
             break
     found = search.found(choices) if settled else search.compared(choices, samples // _COMPARED)
+    found = search.with_lone_event(found, named.pairs, epsilon, beside=beside)
     return replace(found, levels=search.levels(found)) if curves else found
 
 
@@ -123,9 +141,10 @@ def most_searched(samples: int, dimension: int) -> int:
     return 4 * sum(search_sizes(samples, dimension)) + samples // _COMPARED
 
 
-def coverage_floor(learned: int) -> float:
-    """The probability below which an event stays unseen in so many samples, with probability 0.05 or more."""
-    return -math.expm1(math.log(0.05) / learned)
+def floor_of(found: Found, trials: int, error: float, epsilon: float | None, delta: float) -> float:
+    """See `AuditResult.coverage_floor`.   trials, error: of the test.   epsilon: None counts as 0."""
+    claimed = min(epsilon or 0.0, HIGHEST_CLAIM)
+    return coverage_floor(found.searched, found.sightings, trials, hits_needed(trials, error, claimed, delta))
 
 
 class _Search:
@@ -153,10 +172,9 @@ class _Search:
         pair = max(choices, key=lambda pair: choices[pair].predicted)
         places = (pair[1], pair[0]) if choices[pair].swapped else pair
         sizes = {place: sum(map(_size, rounds)) for place, rounds in self.drawn.items()}
-        learned = sum(len(round_.learn) for round_ in self.drawn[pair[0]])
         alone = unrepeated(outputs for place in pair for one in self.drawn[place] for outputs in one)
         choice = replace(choices[pair], alternatives=())
-        return Found(choice, places, learned, sizes[pair[0]], sum(sizes.values()), alone)
+        return Found(choice, places, min(sizes.values()), math.inf, sizes[pair[0]], sum(sizes.values()), alone)
 
     def compared(self, choices: Mapping[Pair, Choice], most: int) -> Found:
         """The best event of all pairs by fresh counts of the likeliest ones, up to so many samples of each input.
@@ -191,6 +209,27 @@ class _Search:
             spent=found.spent + done * rows,
             drawn=drawn,
         )
+
+    def with_lone_event(self, found: Found, pairs: Sequence[Pair], epsilon: float | None, *, beside: bool) -> Found:
+        """The same with a lone event of any pair in the place of the event, where it promises more, or beside it."""
+        judge = Judge(self.samples - found.spent, self.error, self.delta)
+        samples = {place: _merged(rounds) for place, rounds in self.drawn.items()}
+        every = {pair: lone_event(samples[pair[0]], samples[pair[1]], judge) for pair in pairs}
+        needed = sightings_to_win(found.searched, found.choice.predicted, judge)
+        if beside and len(pairs) == 1:
+            asked = sum(number for _, number in every.values())
+            ratio = found.choice.design_epsilon(self.delta) if epsilon is None else epsilon
+            needed = min(needed, sightings_needed(asked, found.searched, ratio, self.delta))
+        found = replace(found, sightings=needed)
+        own = found.places[::-1] if found.choice.swapped else found.places
+        lone = {pair: one.of(structure=self.program.structure) for pair, (one, _) in every.items() if one is not None}
+        if not lone:
+            return found
+        pair = max(lone, key=lambda pair: lone[pair].predicted)
+        if lone[pair].predicted > found.choice.predicted:
+            best = lone[pair]
+            return replace(found, choice=best, places=pair[::-1] if best.swapped else pair)
+        return replace(found, lone=lone.get(own) if beside else None)
 
     def _count(self, left: list[tuple[Pair, Choice]], hits: Counter[tuple[int, int]], rows: int, chunk: int) -> int:
         """Count the events of each pair in one more call of each input; how many outputs these were."""

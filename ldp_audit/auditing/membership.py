@@ -55,10 +55,10 @@ from scipy import special
 
 from ldp_audit.auditing.bounds import Counts, Region, check_claim, check_confidence, lower_limit
 from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
-from ldp_audit.auditing.event_search import coverage_floor
 from ldp_audit.auditing.events import Event
+from ldp_audit.auditing.lone_events import coverage_floor, hits_needed, sightings_to_win
 from ldp_audit.auditing.outputs import WIDE, Outputs, rounds
-from ldp_audit.auditing.power import Reach
+from ldp_audit.auditing.power import HIGHEST_CLAIM, Reach
 from ldp_audit.auditing.result import CONSISTENT, INCONCLUSIVE, VIOLATED, AuditResult, Witness, judged, plain
 from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.numerics import between, nonnegative, whole
@@ -113,13 +113,19 @@ def audit_scores(
     chosen = [int(split * len(one)) for one in scores]
     search, test = zip(*((one[:k], one[k:]) for one, k in zip(scores, chosen, strict=True)), strict=True)
     error = 1 - float(confidence)
+    floor = 1.0
     if min(chosen) < _FEWEST:  # too few: no event is tested
         choices = [Choice(Event(), swapped=False, predicted=0.0, seen=Counts(0, 1, 0, 1))]
     else:
         first, second = (Sample(*map(Outputs, np.array_split(one, 3))) for one in search)
         trials = min(map(len, test))
-        chosen_one = choose(first, second, Judge(trials, error / 2, claimed_delta), rng, scores=(None,))
+        judge = Judge(trials, error / 2, claimed_delta)
+        chosen_one = choose(first, second, judge, rng, scores=(None,))
         choices = [chosen_one, most_significant(*search)]
+        fresh = min(chosen) * 2 // 3  # on which values are compared; half-lines are on all
+        claimed = min(claimed_epsilon or 0.0, HIGHEST_CLAIM)
+        hits = hits_needed(trials, error / 2, claimed, claimed_delta)
+        floor = coverage_floor(fresh, sightings_to_win(fresh, chosen_one.predicted, judge), trials, hits)
     share = error / len(choices)
     witnesses = [tested(one, ("members", "non-members"), *test) for one in choices]
     regions = [
@@ -143,7 +149,7 @@ def audit_scores(
         confidence=float(confidence),
         witness=witnesses[best],
         reach=reach if len(choices) > 1 else math.inf,
-        coverage_floor=coverage_floor(min(chosen)) if len(choices) > 1 else 1.0,
+        coverage_floor=floor,
         samples_used=sum(map(len, scores)),
         seconds=time.perf_counter() - start,
         seed=int(seed),

@@ -20,8 +20,9 @@ from typing import Any
 
 from ldp_audit.auditing.bounds import Counts, check_claim, check_confidence
 from ldp_audit.auditing.choice import Choice
-from ldp_audit.auditing.event_search import Found, InputSearch, coverage_floor
+from ldp_audit.auditing.event_search import Found, InputSearch, floor_of
 from ldp_audit.auditing.events import Event
+from ldp_audit.auditing.lone_events import LONE_SHARE
 from ldp_audit.auditing.program import Program, Sampler, name_of, source_digest
 from ldp_audit.auditing.result import plain
 from ldp_audit.auditing.scores.score import read_place
@@ -163,6 +164,9 @@ def _checked(record: Record) -> Record:
 
 def _of_state(document: dict[str, Any]) -> Record:
     arguments, test = document["arguments"], document["test"]
+    found = None if document["found"] is None else found_from_dict(document["found"])
+    claim = _number(arguments["claimed_epsilon"]), float(arguments["claimed_delta"])
+    confidence = float(arguments["confidence"])
     stage = int(test["stage"])
     ledger: Ledger = ledger_from_dict(document, -(-test["trials"] // test["rows"]), test["rows"], test["trials"])
     parts = ()
@@ -175,10 +179,9 @@ def _of_state(document: dict[str, Any]) -> Record:
         (first, second),
         test["rows"] == 1,
         float(test["design_epsilon"]),
-        _number(arguments["claimed_epsilon"]),
-        float(arguments["claimed_delta"]),
-        float(arguments["confidence"]),
-        1.0 if document["found"] is None else coverage_floor(document["found"]["learned"]),
+        *claim,
+        confidence,
+        1.0 if found is None else floor_of(found, int(test["trials"]), LONE_SHARE * (1 - confidence), *claim),
         parts,
     )
 
@@ -293,11 +296,13 @@ def found_to_dict(found: Found) -> dict[str, Any]:
         **_choice_to_dict(found.choice),
         "alternatives": [_choice_to_dict(one) for one in found.choice.alternatives],
         "places": [int(place) for place in found.places],
-        "learned": found.learned,
+        "searched": found.searched,
+        "sightings": plain(found.sightings),
         "spent": found.spent,
         "drawn": found.drawn,
         "unrepeated": found.unrepeated,
         "levels": [event.to_dict() for event in found.levels],
+        "lone": None if found.lone is None else _choice_to_dict(found.lone),
     }
 
 
@@ -327,17 +332,22 @@ def found_from_dict(data: dict[str, Any], inputs: int | None = None) -> Found:
     first, second = (read_place(place, "places") for place in data["places"])
     if first == second or (inputs is not None and max(first, second) >= inputs):
         raise ValueError(f"places must be two inputs' numbers, below {inputs}, got {data['places']!r}")
-    if not all(isinstance(data[name], int) and data[name] >= 1 for name in ("learned", "drawn")):
-        raise ValueError(f"learned and drawn must be whole numbers >= 1, got {data['learned']!r}, {data['drawn']!r}")
+    if not all(isinstance(data[name], int) and data[name] >= 1 for name in ("searched", "drawn")):
+        raise ValueError(f"searched and drawn must be whole numbers >= 1, got {data['searched']!r}, {data['drawn']!r}")
+    sightings = float(data["sightings"])
+    if not sightings >= 1:
+        raise ValueError(f"sightings must be a number >= 1, got {data['sightings']!r}")
     read_place(data["spent"], "spent")
     return Found(
         choice,
         (first, second),
-        data["learned"],
+        data["searched"],
+        sightings,
         data["spent"],
         data["drawn"],
         float(data["unrepeated"]),
         tuple(map(Event.from_dict, data["levels"])),
+        None if data["lone"] is None else _choice_from_dict(data["lone"]),
     )
 
 

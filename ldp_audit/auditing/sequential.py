@@ -21,8 +21,9 @@ import numpy as np
 from ldp_audit.auditing.betting import Capital, epsilon_grid, next_batch, stopping_times
 from ldp_audit.auditing.bounds import Counts, Region, check_arguments, lower_limit
 from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
-from ldp_audit.auditing.event_search import InputSearch, as_search, coverage_floor
+from ldp_audit.auditing.event_search import InputSearch, as_search
 from ldp_audit.auditing.fresh import Fresh
+from ldp_audit.auditing.lone_events import LONE_SHARE, coverage_floor, hits_needed, lone_event, sightings_to_win
 from ldp_audit.auditing.outputs import Outputs, concatenated, unrepeated
 from ldp_audit.auditing.pace import Pace
 from ldp_audit.auditing.power import HIGHEST_CLAIM, Reach
@@ -109,7 +110,7 @@ def audit_sequentially(
         confidence=confidence,
         witness=calls[1] if calls[1] is not None and calls[0] > sequence else run.witness(),
         reach=reach,
-        coverage_floor=coverage_floor(run.learned),
+        coverage_floor=run.floor,
         samples_used=program.looked + sum(run.past.drawn) + calls[2],
         seconds=0.0,
         seed=program.seed,
@@ -200,7 +201,7 @@ class _Run:
     events: int = field(init=False, default=0)
     looks: int = field(init=False, default=0)
     largest: int = field(init=False, default=1)  # outputs of the largest call that was bet upon
-    learned: int = field(init=False, default=1)
+    floor: float = field(init=False, default=1.0)  # see `AuditResult.coverage_floor`
     path: list[tuple[int, float]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
@@ -221,9 +222,13 @@ class _Run:
         judge = Judge(trials, self.capital.error, self.capital.delta)
         choices = {pair: self._chosen(drawn, pair, judge) for pair in self.pairs}
         ranked = sorted(self.pairs, key=lambda pair: -choices[pair].predicted)
+        if len(self.pairs) == len(self.named.pairs):  # of a leak on other pairs nothing is known any more
+            self.floor = min(
+                self.floor,
+                self._floor(min(sum(map(len, one)) for one in drawn.values()), choices[ranked[0]], judge, left),
+            )
         self.pairs = ranked[: -(-len(ranked) // 3)]
         best = choices[ranked[0]]
-        self.learned = max(self.learned, len(drawn[ranked[0][0]].learn))
         if self.counts is None or best.predicted > judge.expected(self.counts):
             self._turn_to(best, ranked[0])
         self.past.keep_only({place for pair in (*self.pairs, self.places) for place in pair})
@@ -284,7 +289,19 @@ class _Run:
     def _chosen(self, drawn: dict[int, Sample], pair: tuple[int, int], judge: Judge) -> Choice:
         rng = np.random.default_rng(np.random.SeedSequence(self.program.seed, spawn_key=(SEARCH, self.looks, *pair)))
         choice = choose(drawn[pair[0]], drawn[pair[1]], judge, rng, floating_point=self.floating_point)
+        lone, _ = lone_event(drawn[pair[0]], drawn[pair[1]], judge)
+        choice = lone if lone is not None and lone.predicted > choice.predicted else choice
         return choice.of(structure=self.program.structure)
+
+    def _floor(self, searched: int, best: Choice, judge: Judge, left: int) -> float:
+        """How rare a leak would have been turned to on so many search samples, and shown on those that are left.
+
+        By a test of a small part of the error, since bets that learn their size need more hits than a test does.
+        """
+        least = best.predicted if self.counts is None else max(best.predicted, judge.expected(self.counts))
+        claimed, error = min(self.claimed or 0.0, HIGHEST_CLAIM), LONE_SHARE * self.capital.error
+        hits = hits_needed(max(1, left), error, claimed, self.capital.delta)
+        return coverage_floor(searched, sightings_to_win(searched, least, judge), left, hits)
 
     def _turn_to(self, choice: Choice, pair: tuple[int, int]) -> None:
         self.choice, self.places = choice, (pair[1], pair[0]) if choice.swapped else pair
