@@ -179,12 +179,12 @@ def _runs_of(
     low, high = (others[0], others[-1]) if len(others) else (math.inf, -math.inf)
     above = ours[np.searchsorted(ours, high, side="right") :]
     if len(above):
-        edge = above[_cut(above)]
+        edge = above[_cut(above, high)]
         event = Event(((float(edge), math.inf),), (), score)
         runs.append(_Run(len(above), int(np.count_nonzero(above >= edge)), swapped, event))
     below = ours[: np.searchsorted(ours, low, side="left")]
     if len(below):
-        edge = below[len(below) - 1 - _cut(-below[::-1])]
+        edge = below[len(below) - 1 - _cut(-below[::-1], -low)]
         event = Event(((-math.inf, float(np.nextafter(edge, math.inf))),), (), score)
         runs.append(_Run(len(below), int(np.count_nonzero(below <= edge)), swapped, event))
     again = np.unique(ours[1:][ours[1:] == ours[:-1]])
@@ -198,10 +198,11 @@ def _runs_of(
     return runs, int(np.count_nonzero(times >= _FEW))
 
 
-def _cut(ascending: np.ndarray) -> int:
-    """Which of a run's outputs is its first: where the gap is widest, among the quarter that lies the nearest."""
+def _cut(ascending: np.ndarray, last: float) -> int:
+    """Which of a run's outputs is its first: behind the widest gap among the nearest quarter.
+
+    last: the other input's last output, from which the first gap begins.
+    """
     nearest = int(_GIVEN_AWAY * len(ascending))
-    if nearest == 0:
-        return 0
     with np.errstate(over="ignore"):
-        return int(np.argmax(np.diff(ascending[: nearest + 1]))) + 1
+        return int(np.argmax(np.diff(ascending[: nearest + 1], prepend=last)))

@@ -93,8 +93,10 @@ class AuditResult:
     epsilon_lower: nats; at most the program's true epsilon at claimed_delta, with probability >= confidence.
     delta_lower: the same for its delta at claimed_epsilon; both hold at once. None without a claimed epsilon.
     reach: what the test would have caught, or how to work it out.
-    coverage_floor: an event at least this probable on an input was seen, with probability 0.95 or more, in the samples
-    that the search learned from; rarer ones may have been missed.   budget: how much of the error each part may spend.
+    coverage_floor: a value, a label, or all beyond a value of one coordinate, that at least this share of one input's
+    outputs have and none of the other's, was found and shown to break the claim, with probability 0.95 or more (without
+    a claim: to differ); rarer ones may have been missed, and what is scattered over many values counts by each alone;
+    1 where none is promised.   budget: how much of the error each part may spend.
     divergences: the claims about Renyi divergences, which the verdict is about too.
     """
 
