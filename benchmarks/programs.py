@@ -190,6 +190,23 @@ def used_again(times: int | None) -> Callable[[float], Sampler]:
     return make
 
 
+def telling(dimension: int, rare: float, kind: str) -> Sampler:
+    """Laplace noise of epsilon 1 on so many numbers, the last of which tells the input 1 with this probability.
+
+    kind: by one "value", by what lies far in the "tail", or by 17 values of a "grid".
+    """
+
+    def sampler(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        found = rng.laplace(size=(n, dimension))
+        found[:, 0] += x
+        told = (rng.random(n) < rare) & (x == 1)
+        leaks = {"value": 0.123, "tail": 60 + found[told, -1], "grid": rng.integers(-8, 9, int(told.sum())) / 4}
+        found[told, -1] = leaks[kind]
+        return found[:, 0] if dimension == 1 else found
+
+    return sampler
+
+
 NULLS: dict[str, Made] = {
     "geometric noise": Made(geometric, (0, 1)),
     "subset selection, as bits": Made(subsets, (0, 1)),
