@@ -89,7 +89,7 @@ def run(name: str, detects: float, seed: int) -> Run:
 
 
 def leaks(runs: int, only: str) -> int:
-    """Print a row for each rare leak: how often it is found, and by how many audits this is promised; 1 if one fails."""
+    """Print a row for each rare leak: how often it is found and by how many audits that is promised; 1 if one fails."""
     failed = 0
     _say("| leak | probability | samples | found | of | stated floor, median | promised | of these found | holds |")
     _say("|---|---|---|---|---|---|---|---|---|")
