@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.bounds import Counts, Region, lower_limit
+from ldp_audit.auditing.dependent_outputs import drift, if_independent
 from ldp_audit.auditing.event_search import Found, InputSearch, as_search, floor_of, most_searched, searched
 from ldp_audit.auditing.fitting import FitResult, fit
 from ldp_audit.auditing.fresh import Fresh
@@ -33,7 +34,7 @@ from ldp_audit.auditing.pace import Pace, checked_seconds
 from ldp_audit.auditing.power import Reach, plan
 from ldp_audit.auditing.program import LOOK, PILOT, Program, Sampler
 from ldp_audit.auditing.result import AuditResult, Witness, judged, shown
-from ldp_audit.auditing.test import Test, call_size, count_all, drift, if_independent, repeated, reporter
+from ldp_audit.auditing.test import Test, call_size, count_all, repeated, reporter
 from ldp_audit.numerics import between, instance, whole
 from ldp_audit.progress import Progress
 

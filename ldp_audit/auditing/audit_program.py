@@ -17,6 +17,7 @@ from typing import Any
 from ldp_audit.auditing.bounds import Region, check_arguments
 from ldp_audit.auditing.choice import Choice
 from ldp_audit.auditing.curves import Curves, check_divergences
+from ldp_audit.auditing.dependent_outputs import drift, if_independent
 from ldp_audit.auditing.event_search import Found, InputSearch, as_search, floor_of, most_searched, searched
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.grey_box import ProductLaw
@@ -30,7 +31,7 @@ from ldp_audit.auditing.record import counted, opened
 from ldp_audit.auditing.result import AuditResult, Witness, judged
 from ldp_audit.auditing.scores.law_score import Law
 from ldp_audit.auditing.sequential import audit_sequentially
-from ldp_audit.auditing.test import Test, call_size, count_all, drift, if_independent, repeated, reporter
+from ldp_audit.auditing.test import Test, call_size, count_all, repeated, reporter
 from ldp_audit.auditing.workers import Counting
 from ldp_audit.numerics import instance
 from ldp_audit.progress import Progress

@@ -27,13 +27,14 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.bounds import Counts, Region, check_claim, check_confidence
+from ldp_audit.auditing.dependent_outputs import if_independent
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.program import CONFIRM, CONFIRMED_AGAIN, Program, Sampler
 from ldp_audit.auditing.record import DAMAGE, KeyedCounts, Record, State, arguments_of, counted, record_in
 from ldp_audit.auditing.result import AuditResult, Witness, judged, plain
-from ldp_audit.auditing.test import Test, Unkept, call_size, count_all, if_independent, reporter
+from ldp_audit.auditing.test import Test, Unkept, call_size, count_all, reporter
 from ldp_audit.auditing.workers import Counting
 from ldp_audit.numerics import whole
 from ldp_audit.workers import ThisProcess, pool_of

@@ -4,8 +4,9 @@ The pilot times calls for 1 and for 16 outputs; with a budget, for twice as many
 hundredth of it. What the calls give is not looked at.
 
 Of a budget, a part is reserved for what comes before an accusation: further calls that show whether outputs depend on
-each other, and copies of the program (`ldp_audit.auditing.test`). The rest says how many samples can be drawn. An audit
-for which a budget was set bets (`ldp_audit.auditing.sequential`), so that it may stop whenever its time is over.
+each other, and copies of the program (`ldp_audit.auditing.dependent_outputs`). The rest says how many samples can be
+drawn. An audit for which a budget was set bets (`ldp_audit.auditing.sequential`), so that it may stop whenever its time
+is over.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ def judged(
     """The verdict on a claim, and a note that says why it is inconclusive, where it is.
 
     tested: how often each event was seen in the test.   unrepeated: as of `ldp_audit.auditing.outputs.unrepeated`.
-    drift: as of `ldp_audit.auditing.test.drift`.   untested: as of `Program.untested`.
+    drift: as of `ldp_audit.auditing.dependent_outputs.drift`.   untested: as of `Program.untested`.
     reach: of the test.   constant: whether somebody states that all outputs of a sound program are one.
     A claim that was not refuted is inconclusive where it could not have been: by few outputs, as of a large claim or a
     rare event; no event was seen on either input; the event was every output of both, as where all are one; most

@@ -21,6 +21,7 @@ import numpy as np
 from ldp_audit.auditing.betting import Capital, epsilon_grid, next_batch, stopping_times
 from ldp_audit.auditing.bounds import Counts, Region, check_arguments, lower_limit
 from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
+from ldp_audit.auditing.dependent_outputs import drift, if_independent, telling
 from ldp_audit.auditing.event_search import InputSearch, as_search
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.lone_events import LONE_SHARE, coverage_floor, hits_needed, lone_event, sightings_to_win
@@ -29,7 +30,7 @@ from ldp_audit.auditing.pace import Pace
 from ldp_audit.auditing.power import HIGHEST_CLAIM, Reach
 from ldp_audit.auditing.program import CHUNK_VALUES, SEARCH, TEST, Program
 from ldp_audit.auditing.result import CONSISTENT, INCONCLUSIVE, AuditResult, Witness, judged
-from ldp_audit.auditing.test import drift, if_independent, repeated, telling
+from ldp_audit.auditing.test import repeated
 
 _CALLS_SHARE = 0.01
 _FIRST_SEARCH = 1024  # samples of each input

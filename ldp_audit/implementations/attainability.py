@@ -24,6 +24,7 @@ import numpy as np
 
 from ldp_audit.auditing.bounds import Counts, lower_limit, upper_limit
 from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
+from ldp_audit.auditing.dependent_outputs import dependence_of_outputs
 from ldp_audit.auditing.event_search import InputSearch, as_search
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.outputs import Outputs
@@ -31,7 +32,7 @@ from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.result import Witness
 from ldp_audit.auditing.scores import Score
 from ldp_audit.auditing.scores.floating_point import UnitInLastPlace
-from ldp_audit.auditing.test import Test, call_size, count_all, dependence_of_outputs
+from ldp_audit.auditing.test import Test, call_size, count_all
 from ldp_audit.implementations.evaluation import SamplerMap, random_words
 from ldp_audit.implementations.grid import Grid
 from ldp_audit.implementations.implementation_result import JointCounts, LowerBounds, PairChannel

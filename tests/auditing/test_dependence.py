@@ -30,11 +30,11 @@ from ldp_audit.auditing import assert_private, audit
 from ldp_audit.auditing.adapters import as_sampler
 from ldp_audit.auditing.assertions import NoPowerError, PrivacyViolation
 from ldp_audit.auditing.bounds import Counts
+from ldp_audit.auditing.dependent_outputs import dependence_of_outputs, telling
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.result import Witness
-from ldp_audit.auditing.test import dependence_of_outputs, telling
 from tests.auditing import worker_samplers
 from tests.auditing.worker_samplers import (
     OfTwoSources,
