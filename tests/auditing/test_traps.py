@@ -227,7 +227,7 @@ def test_the_rate_of_a_verdict_is_stated_and_can_be_planned_for():
 def bounds_above(truth: float, sampler: Callable[..., Any], inputs: Any, *, samples: int, audits: int) -> int:
     """In how many of so many whole audits, search and all, the bound at error 0.1 exceeds the truth."""
     return sum(
-        audit(sampler, inputs, samples=samples, confidence=1 - ERROR, seed=seed).epsilon_lower > truth
+        audit(sampler, inputs, samples=samples, confidence=1 - ERROR, seed=seed, stateless=True).epsilon_lower > truth
         for seed in range(audits)
     )
 
