@@ -41,6 +41,19 @@ def test_a_leak_as_probable_as_the_stated_floor_is_found(dimension, kind):
     assert sum(found) >= 4
 
 
+@together("kind", ["value", "tail"])
+def test_bets_find_a_leak_as_probable_as_they_state(kind):
+    """As above: a floor of test and search, of which bets keep what they state. At six seeds of each all are found."""
+
+    def bet(rare, seed):
+        given = {"samples": 20_000, "seed": seed, "sequential": True, "stateless": True}
+        return audit(leaky(1, rare, kind), (0, 1), 1.0, **given)
+
+    floor = bet(0.0, 0).coverage_floor
+    assert 5e-3 < floor < 2e-2
+    assert sum(bet(floor, seed).violated for seed in range(3)) >= 2
+
+
 def test_the_lone_event_is_the_longest_run_of_a_value_a_label_or_an_end():
     rng = np.random.default_rng(5)
 
