@@ -18,7 +18,7 @@ from ldp_audit.claims.recheck_functions import INTERVALS, Interval, RefusedError
 
 Env = Mapping[str, Interval]
 
-_TERMS, _CELLS, _PANELS = 300, 200, 4
+_TERMS, _CELLS, _PANELS = 300, 200, 2
 """The most terms of a sum; the cells of an integral; the panels in a piece of length 1 of an infinite one."""
 
 
@@ -121,6 +121,8 @@ def _added(term: ast.expr, limits: list[ast.expr], env: Env) -> Interval:
         return value_of(term, env)
     *inner, limit = limits
     name, low, high = limit_of(limit)
+    if not inner:
+        term, env = _settled(term, name, env)
 
     def at(index: int) -> Interval:
         return _added(term, inner, {**env, name: hull(Fraction(index))})
@@ -171,6 +173,7 @@ def _integrated(term: ast.expr, limit: ast.expr, env: Env) -> Interval:
         zero = ast.Constant(0)
         halves = (ast.Tuple([ast.Name(name), low, zero]), ast.Tuple([ast.Name(name), zero, high]))
         return _total(_integrated(term, half, env) for half in halves)
+    term, env = _settled(term, name, env)
 
     def at(value: Interval) -> Interval:
         return value_of(term, {**env, name: value})
@@ -194,6 +197,29 @@ def _integrated(term: ast.expr, limit: ast.expr, env: Env) -> Interval:
     step = (last[1] - first[0]) / _CELLS
     edges = [first[0] + step * place for place in range(_CELLS + 1)]
     return _total(INTERVALS[ast.Mult](hull(step), at((one, one + step))) for one in edges[:-1])
+
+
+def _settled(term: ast.expr, name: str, env: Env) -> tuple[ast.expr, Env]:
+    """The term with a name for each largest part that does not depend on a variable, and all values by their names."""
+    known = dict(env)
+
+    def instead(node: ast.expr) -> ast.expr:
+        if not any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node)):
+            if isinstance(node, ast.Name | ast.Constant):
+                return node
+            called = f"# {len(known)}"  # no name of what was written
+            known[called] = value_of(node, known)
+            return ast.Name(called)
+        match node:
+            case ast.UnaryOp(op=op, operand=inner):
+                return ast.UnaryOp(op, instead(inner))
+            case ast.BinOp(left=left, op=op, right=right):
+                return ast.BinOp(instead(left), op, instead(right))
+            case ast.Call(func=ast.Name(id=function) as of, args=args, keywords=[]) if function not in ("Sum", "Integral"):
+                return ast.Call(of, list(map(instead, args)), [])
+        return node  # a sum within may have an index that is a variable outside of it
+
+    return instead(term), known
 
 
 def limit_of(limit: ast.expr) -> tuple[str, ast.expr, ast.expr]:

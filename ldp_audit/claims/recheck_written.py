@@ -43,7 +43,7 @@ from ldp_audit.claims.recheck_values import Env, exponential, parsed, value_of
 
 POINTS = 40
 """The most points at which a rewritten statement is compared."""
-_TRIED, _FEW = 200, 12
+_TRIED, _FEW = 200, 6
 """Candidates for them, as some lie outside of the domain or are too close to call; where there are integrals or
 infinite sums, fewer: each of their values is made of hundreds."""
 _CLOSE = Fraction(1, 50)
