@@ -215,7 +215,10 @@ def _settled(term: ast.expr, name: str, env: Env) -> tuple[ast.expr, Env]:
                 return ast.UnaryOp(op, instead(inner))
             case ast.BinOp(left=left, op=op, right=right):
                 return ast.BinOp(instead(left), op, instead(right))
-            case ast.Call(func=ast.Name(id=function) as of, args=args, keywords=[]) if function not in ("Sum", "Integral"):
+            case ast.Call(func=ast.Name(id=function) as of, args=args, keywords=[]) if function not in (
+                "Sum",
+                "Integral",
+            ):
                 return ast.Call(of, list(map(instead, args)), [])
         return node  # a sum within may have an index that is a variable outside of it
 

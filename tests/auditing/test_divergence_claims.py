@@ -32,7 +32,7 @@ def laplace(epsilon: float) -> Sampler:
 def test_true_claims_of_zcdp_are_not_violated(sampler: Sampler, rho: float) -> None:
     """Catches a bound above the truth: 8 audits, each wrong with probability 0.0002 at most."""
     for seed in range(8):
-        assert not audit(sampler, (0.0, 1.0), samples=3000, seed=seed, claimed_rho=rho).violated
+        assert not audit(sampler, (0.0, 1.0), samples=3000, seed=seed, claimed_rho=rho, stateless=True).violated
 
 
 @together(
@@ -41,7 +41,7 @@ def test_true_claims_of_zcdp_are_not_violated(sampler: Sampler, rho: float) -> N
 )
 def test_wrong_claims_of_zcdp_are_violated(sampler: Sampler, rho: float) -> None:
     """Catches divergences that are too low or of the wrong pair, and a verdict that forgets the claim."""
-    result = audit(sampler, (0.0, 1.0), claimed_epsilon=50.0, samples=50_000, claimed_rho=rho)
+    result = audit(sampler, (0.0, 1.0), claimed_epsilon=50.0, samples=50_000, claimed_rho=rho, stateless=True)
     assert result.violated
     (one,) = result.divergences
     assert one.violated

@@ -38,11 +38,11 @@ def test_what_one_input_gives_half_of_the_time_is_found_and_found_again(odd: str
     def sound(x: int, n: int, rng: np.random.Generator) -> list[Any]:
         return [SHOWN[shown](one if seen else other, rng) for seen in (rng.random(n) < 0.5).tolist()]
 
-    found = audit(leaks, (0, 1), 1.0, samples=3_000)
+    found = audit(leaks, (0, 1), 1.0, samples=3_000, stateless=True)
     assert found.violated, found.describe()
     document = json.loads(json.dumps(found.to_dict()))
     assert Event.from_dict(document["witness"]["event"]) == found.witness.event
-    again = confirm(leaks, witness_in(document, "found"), seed=5)
+    again = confirm(leaks, witness_in(document, "found"), seed=5, stateless=True)
     assert again.violated
     assert not audit(sound, (0, 1), 0.0, samples=3_000, confidence=1 - 1e-6).violated  # once in a million seeds
 

@@ -51,7 +51,8 @@ def _audited(specimen: Specimen, sampler: Any, **options: Any) -> AuditResult:
 
 
 def _surely(specimen: Specimen, sampler: Any, samples: int) -> AuditResult:
-    return _audited(specimen, sampler, samples=samples, confidence=1 - FALSE_ALARM)
+    kept = {"stateless": not specimen.remembers}  # without copies, which the audits at the default plan have
+    return _audited(specimen, sampler, samples=samples, confidence=1 - FALSE_ALARM, **kept)
 
 
 def _assert_caught(specimen: Specimen, result: AuditResult) -> None:
