@@ -364,8 +364,7 @@ class Program:
     def repeats(self, call: Call | None) -> bool:
         """Whether the call, made now, gives the same outputs.
 
-        Not so where the generator is not used: the randomness is elsewhere, and a repetition shows nothing. In which
-        state the generator is left depends on the libraries that are loaded (`seeded_globals`).
+        Not so where the generator is not used: the randomness is elsewhere, and a repetition shows nothing.
         """
         if call is None:
             return False

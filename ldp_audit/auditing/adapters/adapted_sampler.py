@@ -12,7 +12,7 @@ import importlib
 import random
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, repeat, starmap
@@ -146,11 +146,16 @@ def _is_array(value: Any) -> bool:
 def seeded_globals(rng: np.random.Generator) -> Iterator[None]:
     """Within, the shared generators of the libraries that are loaded are seeded from rng; after it, they are as before.
 
-    They belong to the whole process (numba's to the thread): what another thread draws meanwhile is seeded too.
+    They belong to the whole process (numba's to the thread): what another thread draws meanwhile is seeded too. As much
+    is drawn from rng whichever are loaded, so that a seed gives the same in every process.
     """
     with ExitStack() as stack:
-        for seeded in (_numpy, _python, _numba, _torch):
-            stack.enter_context(seeded(rng))
+        for always in (_numpy, _python):
+            stack.enter_context(always(rng))
+        seeds = rng.integers(2**63, size=2)
+        for name, seeded, seed in zip(("numba", "torch"), (_numba, _torch), seeds, strict=True):
+            if name in sys.modules:
+                stack.enter_context(seeded(np.random.default_rng(seed)))
         yield
 
 
@@ -179,8 +184,6 @@ def _python(rng: np.random.Generator) -> AbstractContextManager[None]:
 
 def _numba(rng: np.random.Generator) -> AbstractContextManager[None]:
     """What compiled functions call np.random is a generator of numba's, one for each thread."""
-    if "numba" not in sys.modules:
-        return nullcontext()
     states = importlib.import_module("numba._helperlib")
     pointer = states.rnd_get_np_state_ptr()
     return _restored(
@@ -190,10 +193,7 @@ def _numba(rng: np.random.Generator) -> AbstractContextManager[None]:
 
 @contextmanager
 def _torch(rng: np.random.Generator) -> Iterator[None]:
-    torch = sys.modules.get("torch")
-    if torch is None:
-        yield
-        return
+    torch = sys.modules["torch"]
     on_gpus = torch.cuda.is_initialized()
     with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if on_gpus else ()):
         torch.set_rng_state(generator_state(rng))

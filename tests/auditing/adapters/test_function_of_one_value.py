@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ldp_audit.auditing import audit
+from ldp_audit.auditing import as_sampler, audit
 from ldp_audit.auditing.adapters import from_function
 from tests.together import together
 
@@ -64,6 +65,23 @@ def test_shared_generators_go_on_as_if_nothing_had_been_drawn() -> None:
     random.seed(1)
     from_function(from_shared_generators)(0.0, 10, np.random.default_rng(0))
     assert (np.random.random(), random.random()) == expected
+
+
+def test_a_seed_gives_the_same_whichever_libraries_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch a sound or broken client whose copies answer otherwise because nobody has imported torch there."""
+
+    class Client:
+        def __init__(self, rng: np.random.Generator) -> None:
+            self.rng = rng
+
+        def report(self, x: float) -> float:
+            return x + self.rng.laplace()
+
+    pytest.importorskip("torch")
+    sampler = as_sampler(fresh=Client)
+    loaded = sampler(1.5, 20, np.random.default_rng(3))
+    monkeypatch.delitem(sys.modules, "torch")
+    assert np.array_equal(loaded, sampler(1.5, 20, np.random.default_rng(3)))
 
 
 def test_floats_stay_as_the_function_returned_them() -> None:
