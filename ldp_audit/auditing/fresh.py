@@ -80,8 +80,8 @@ _INSTALLED = (*(sysconfig.get_path(name) for name in ("stdlib", "purelib", "plat
 _OF_THE_SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/")
 _CLOCK = 0.1
 """Seconds by which the time of a file's last change may lag behind the clock."""
-_OURS = ("ldp_audit.auditing.", "ldp_audit.mechanisms.")
-"""Modules of which a target of the command line, and an adapter, may need more than this one imports."""
+_OURS = ("ldp_audit.auditing.", "ldp_audit.mechanisms.", "ldp_audit.training.")
+"""Modules of which a target of the command line, an adapter or a canary may need more than this one imports."""
 
 
 class NotFreshError(Exception):

@@ -48,18 +48,23 @@ def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize(
-    "page",
-    [page for page in PAGES if page != GALLERY and (programs_of(parts(page)) or commands_of(parts(page)))],
-    ids=name,
-)
-def test_a_page_runs_as_it_stands_and_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
-    """As a reader runs it: each command by a process of its own. The README is run by `make package`, on the wheel."""
+RUN = [page for page in PAGES if page != GALLERY and (programs_of(parts(page)) or commands_of(parts(page)))]
+
+
+@pytest.mark.parametrize("page", RUN, ids=name)
+def test_a_page_runs_as_it_stands_and_prints_what_it_shows(
+    page: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """As a reader runs it: each command by a process of its own. The README is run by `make package`, on the wheel.
+
+    A whole report takes half a minute: without `--slow` it is left to test_cli_report.py.
+    """
     write_files(parts(page), tmp_path)
     if programs_of(parts(page)):
         run_program("\n".join(programs_of(parts(page))), tmp_path)
     for command in commands_of(parts(page)):
-        run_command(command, tmp_path)
+        if request.config.getoption("--slow") or not command.line.startswith("ldp-audit report "):
+            run_command(command, tmp_path)
 
 
 @together("page", [ROOT / "README.md", *PAGES])
