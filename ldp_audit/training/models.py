@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from copy import deepcopy
 from math import prod
-from typing import Protocol, cast, runtime_checkable
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -21,12 +21,14 @@ Builder = Callable[[tuple[int, ...], int], nn.Module]
 """(shape of one sample, number of classes) -> a network from (batch, *shape) to (batch, classes)."""
 
 
-def build(name: str, shape: tuple[int, ...], classes: int) -> nn.Module:
+def build(name: str, shape: tuple[int, ...], classes: int, generator: torch.Generator | None = None) -> nn.Module:
     """The network with this name: one of `MODELS`, or a user's own as "package.module:function", a `Builder`.
 
     shape: of one sample, (channels, height, width) for images.   classes: number of outputs, >= 1.
-    Raises ValueError for an unknown name, an unsuitable shape, and a network with buffers (running statistics are no
-    weights, so no client would report them) or dropout (its draws follow no seed).
+    generator: on the CPU, from which the initial weights are drawn (`initial_weights`). A user's own network keeps the
+        weights that its function gives it; what the function draws from torch's shared generator follows this one.
+    Raises ValueError for an unknown name, an unsuitable shape, a network with buffers (running statistics are no
+    weights, so no client would report them) or dropout (its draws follow no seed), and weights that are not finite.
     """
     builder = MODELS.get(name) or _users_model(name)
     shape = tuple(shape)
@@ -35,9 +37,12 @@ def build(name: str, shape: tuple[int, ...], classes: int) -> nn.Module:
     if not isinstance(classes, int) or classes < 1:
         raise ValueError(f"classes must be a whole number >= 1, got {classes!r}")
     with torch.random.fork_rng(devices=[]):  # the layers' constructors draw from the global generator
-        torch.manual_seed(0)
+        ours = builder in _OURS.values()
+        torch.manual_seed(0 if ours or generator is None else int(torch.randint(2**62, (), generator=generator)))
         model = builder(shape, classes)
     check_model(model)
+    if ours and generator is not None:
+        model.load_state_dict(initial_weights(model, generator))
     return model
 
 
@@ -50,6 +55,9 @@ def check_model(model: nn.Module) -> None:
     buffer = next((name for name, _ in model.named_buffers()), None)
     if buffer is not None:
         raise ValueError(f"model must have no buffers (use GroupNorm instead of BatchNorm), got {buffer!r}")
+    wild = next((name for name, weight in model.named_parameters() if not torch.isfinite(weight).all()), None)
+    if wild is not None:
+        raise ValueError(f"model must have finite initial weights, {type(model).__name__} has others in {wild!r}")
     for name, module in model.named_modules():
         if "Dropout" in type(module).__name__:
             raise ValueError(
@@ -60,30 +68,18 @@ def check_model(model: nn.Module) -> None:
 def initial_weights(model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
     """Initial weights by name, drawn from this generator by each layer's `reset_parameters`.
 
-    generator: on the CPU, so that every device starts from the same weights; the weights are on the model's device.
-    Raises ValueError for a module that holds parameters and has no `reset_parameters`.
+    model: of torch's layers, which all have that.   generator: on the CPU, so that every device starts from the same
+        weights; the weights are on the model's device.
     """
     fresh = deepcopy(model).cpu()
     with torch.random.fork_rng(devices=[]):
-        for name, module in fresh.named_modules():
+        for module in fresh.modules():
             if next(module.parameters(recurse=False), None) is None:
                 continue
-            if not isinstance(module, _Resets):  # pyrefly: ignore[unsafe-overlap]
-                raise ValueError(
-                    f"model: {type(module).__name__} {name!r} needs a reset_parameters() that draws its weights"
-                )
             torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
-            module.reset_parameters()
+            cast(nn.Linear, module).reset_parameters()
     device = next(model.parameters()).device
     return {name: weight.detach().to(device) for name, weight in fresh.named_parameters()}
-
-
-@runtime_checkable
-class _Resets(Protocol):
-    """torch's convention for layers that hold parameters."""
-
-    def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
 
 
 def _two_layer_cnn(name: str, first: int, second: int, kernel: int) -> Builder:
@@ -133,13 +129,14 @@ def _softmax(shape: tuple[int, ...], classes: int) -> nn.Module:
     return _named(flatten=nn.Flatten(), output=nn.Linear(prod(shape), classes))
 
 
-MODELS: dict[str, Builder] = {
+_OURS: dict[str, Builder] = {
     "cnn": _two_layer_cnn("cnn", 16, 32, 5),
     "digit-cnn": _two_layer_cnn("digit-cnn", 8, 16, 3),
     "vgg": _vgg,
     "mlp": _mlp,
     "softmax": _softmax,
 }
+MODELS = dict(_OURS)
 """The networks by name; a program may add its own."""
 
 

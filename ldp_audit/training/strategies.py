@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.modules import module as every_module
 
 from ldp_audit.training.client_data import LocalWork, Trained, cross_entropy, cross_entropy_slope
@@ -83,7 +84,8 @@ def _vectorised(work: LocalWork) -> Callable[..., tuple[dict[str, Tensor], Tenso
     """(stacked weights, x, y, share) -> (gradients, losses)."""
 
     def batch_loss(weights: dict[str, Tensor], x: Tensor, y: Tensor, share: Tensor) -> Tensor:
-        return (cross_entropy(functional_call(work.model, weights, (x,)), y) * share).sum()
+        with sdpa_kernel(SDPBackend.MATH):  # the attention that vmap vectorises; its other kinds run client by client
+            return (cross_entropy(functional_call(work.model, weights, (x,)), y) * share).sum()
 
     return vmap(grad_and_value(batch_loss))
 

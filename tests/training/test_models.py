@@ -11,6 +11,7 @@ from torch import nn
 from ldp_audit.training import models
 from ldp_audit.training.models import MODELS, build, check_model, initial_weights
 from tests.together import together
+from tests.training.ldp_fl.small import run
 
 SHAPES = {"cnn": (1, 28, 28), "digit-cnn": (1, 8, 8), "vgg": (3, 32, 32), "mlp": (1, 28, 28), "softmax": (1, 8, 8)}
 WEIGHTS = {"cnn": 28_938, "digit-cnn": 1_898, "vgg": 814_122, "mlp": 101_770, "softmax": 650}
@@ -61,16 +62,43 @@ def test_a_users_own_network_is_found_by_its_module_or_registered(monkeypatch: p
     assert build("mine", (1, 4, 4), 3)(torch.zeros(1, 1, 4, 4)).shape == (1, 3)
 
 
-class Bare(nn.Module):
-    """It holds a weight and says not how it is drawn."""
+class Attentive(nn.Module):
+    """Attention between the rows of an image, and a parameter of its own: neither has a `reset_parameters`."""
 
-    def __init__(self) -> None:
+    def __init__(self, side: int, classes: int) -> None:
         super().__init__()
-        self.scale = nn.Parameter(torch.ones(1))
+        self.attention = nn.MultiheadAttention(side, 2, batch_first=True)
+        self.scale = nn.Parameter(torch.full((classes,), 0.5))
+        self.output = nn.Linear(side, classes)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        rows = x[:, 0]
+        seen, _ = self.attention(rows, rows, rows, need_weights=False)
+        return self.output(seen.mean(dim=1)) * self.scale
 
 
-def bare(shape: tuple[int, ...], classes: int) -> nn.Module:
-    return Bare()
+def attentive(shape: tuple[int, ...], classes: int) -> nn.Module:
+    """Its weights are drawn from torch's shared generator, but for one."""
+    return Attentive(shape[-1], classes)
+
+
+def infinite(shape: tuple[int, ...], classes: int) -> nn.Module:
+    model = own_network(shape, classes)
+    with torch.no_grad():
+        model[1].weight[0, 1] = torch.nan
+    return model
+
+
+def test_a_users_initial_weights_are_kept_and_what_is_drawn_follows_the_runs_seed() -> None:
+    """Catches a pretrained network that is drawn anew in silence, and runs of equal seeds from different weights."""
+    first, again, other = (run(model=f"{__name__}:attentive", seed=seed) for seed in (1, 1, 2))
+    assert (first.weights["scale"] == 0.5).all()
+    assert all(torch.equal(first.weights[name], again.weights[name]) for name in first.weights)
+    drawn = ("attention.in_proj_weight", "output.weight")
+    assert not any(torch.equal(first.weights[name], other.weights[name]) for name in drawn)
+    first.advance(1)
+    assert all(torch.isfinite(weight).all() for weight in first.weights.values())
+    assert not torch.equal(first.weights["scale"], again.weights["scale"])
 
 
 @together(
@@ -108,15 +136,10 @@ def test_bad_arguments_are_refused_by_name(arguments: tuple, message: str) -> No
         ),
         (nn.Flatten(), "model must have parameters, Flatten has none"),
         (own_network, "model must be a torch.nn.Module, got function"),
+        (infinite((1, 2, 2), 2), "model must have finite initial weights, Sequential has others in '1.weight'"),
     ],
 )
 def test_networks_that_clients_cannot_train_are_refused(model: object, message: str) -> None:
     """Catches running statistics that nobody sends, and draws that no seed repeats."""
     with pytest.raises(ValueError, match=re.escape(message)):
         check_model(model)
-
-
-def test_a_module_that_cannot_draw_its_weights_is_refused() -> None:
-    """Catches runs of equal seeds that start from different weights."""
-    with pytest.raises(ValueError, match=r"Bare '' needs a reset_parameters\(\) that draws its weights"):
-        initial_weights(build(f"{__name__}:bare", (1,), 1), torch.Generator())

@@ -64,7 +64,10 @@ def load(name: str, folder: str | Path | None = None, **options: Any) -> Images 
     """
     source = DATASETS.get(name) if isinstance(name, str) else None
     if source is None:
-        raise ValueError(f"data must be one of {', '.join(DATASETS)}, got {name!r}")
+        raise ValueError(
+            f"data must be one of {', '.join(DATASETS)}, or package.module:function, a loader of your own "
+            f"(the guide to training has them for CSV, NPZ and torch), got {name!r}"
+        )
     if source.files and folder is None:
         raise ValueError(f"data {name!r} needs a folder that holds {source.files}, got none")
     if folder is not None and not source.files:

@@ -50,9 +50,9 @@ class LdpFlRun(Paced):
     def __init__(self, plan: LdpFlSettings, data: Images, *, seed: int, device: torch.device) -> None:
         self.plan, self.data, self.device, self.rounds = plan, data, device, plan.rounds
         self.streams = Streams(seed)
-        self.model = network(plan, data.shape, data.classes).to(device)
+        self.model = network(plan, data.shape, data.classes, self.streams.torch("weights")).to(device)
         self.clients = ClientData.of(data, plan.n, self.streams, device, scheme=plan.scheme)
-        self.weights = models.initial_weights(self.model, self.streams.torch("weights"))
+        self.weights = {name: weight.detach().clone() for name, weight in self.model.named_parameters()}
         self.dimensions = sum(weight.numel() for weight in self.weights.values())
         self._check_permuted()
         self._rule = AdaptiveRule(plan.rule, plan.spread, plan.least, plan.most)
@@ -219,11 +219,16 @@ class LdpFlRun(Paced):
             self.ranges = self._rule.ranges(averages, noise)
 
 
-def network(plan: LdpFlSettings, shape: Sequence[int], classes: int) -> nn.Module:
-    """The plan's network, untrained.   shape: of an image, whose size decides if the plan leaves it open."""
+def network(
+    plan: LdpFlSettings, shape: Sequence[int], classes: int, generator: torch.Generator | None = None
+) -> nn.Module:
+    """The plan's network, untrained.   shape: of an image, whose size decides if the plan leaves it open.
+
+    generator: of the initial weights, see `models.build`.
+    """
     side = min(shape[1:])
     by_size = "digit-cnn" if side < 16 else "cnn" if side < 32 else "vgg"
-    return models.build(by_size if plan.model == "auto" else plan.model, tuple(shape), classes)
+    return models.build(by_size if plan.model == "auto" else plan.model, tuple(shape), classes, generator)
 
 
 @dataclass(frozen=True)
