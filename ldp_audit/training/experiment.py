@@ -29,7 +29,18 @@ from ldp_audit.training.device import device_of
 from ldp_audit.training.kept_model import keep_model
 from ldp_audit.training.mapped_data import MappedData
 from ldp_audit.training.pipeline import Extendable, comparing_of, findings_of, judge, plan_class
-from ldp_audit.training.runs import Canaries, Event, Spending, Training, Work, data_of, plain_settings, spread, stored
+from ldp_audit.training.runs import (
+    Canaries,
+    Event,
+    Spending,
+    Training,
+    Work,
+    data_of,
+    is_stored,
+    plain_settings,
+    spread,
+    stored,
+)
 from ldp_audit.training.sweep import Job, Sweep, doubts_of, jobs_of
 from ldp_audit.workers import Pool, Processes, cores, pool_of
 
@@ -140,7 +151,8 @@ def _keep_models(models: Path, kept: Path, work: Work, jobs: Sequence[Job], docu
 
 def _stored_jobs(work: Work, jobs: Sequence[Job], kept: Path | None) -> list[Job]:
     """The runs that are stored.   kept: where. ValueError if there is none."""
-    found = [job for job in jobs if kept is not None and stored(kept, Training(job), work).exists()]
+    runs = [] if kept is None else [(job, Training(job)) for job in jobs]
+    found = [job for job, run in runs if kept is not None and is_stored(stored(kept, run, work), run)]
     if not found:
         raise ValueError(f"folder must hold a finished run or more, got {'none' if kept is None else kept.parent}")
     return found
@@ -262,6 +274,9 @@ class SweepProgress:
     def heard(self, event: Event, finished: int) -> None:
         """Report an event of a run, or of the stage that `next` announced."""
         if self._say is None:
+            return
+        if event.error is not None:
+            self._say(event.error)
             return
         if self._after[0]:
             self._say("{0}: {3} of {2} {1}".format(*self._after, finished))

@@ -51,7 +51,7 @@ def build(
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": "training",
-        "tool": _tool(),
+        "tool": tool(),
         "pipeline": pipeline,
         "seed": seed,
         "data": dict(data),
@@ -142,7 +142,8 @@ def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _tool() -> dict[str, str]:
+def tool() -> dict[str, str]:
+    """What made a document: our version, Python's and torch's."""
     import torch
 
     return {

@@ -36,6 +36,7 @@ from ldp_audit.training.canary import audit_run
 from ldp_audit.training.device import described, device_of, repeatable
 from ldp_audit.training.mapped_data import MappedData
 from ldp_audit.training.pipeline import Paced, is_extendable, plan_class
+from ldp_audit.training.results import tool
 from ldp_audit.training.spend import protocol_spend
 from ldp_audit.training.sweep import Job
 from ldp_audit.workers import Pool
@@ -268,7 +269,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Event:
-    """A worker's message: during a run, at its end with the record, or with an error.
+    """A worker's message: during a run, at its end with the record, or with an error; or of a damaged record.
 
     number: the task's.   done, rounds, accuracy: see `Advance`.   bad_input: whether the error is a ValueError.
     """
@@ -419,10 +420,14 @@ def spread(
         finished records. Raises ValueError for bad input to a run and RuntimeError for other failures, naming the run.
     """
     files = [None if folder is None else stored(folder, what, work) for what in whats]
-    records = [
-        None if file is None or not file.exists() else _read(file, what)
-        for file, what in zip(files, whats, strict=True)
-    ]
+    records: list[dict[str, Any] | None] = []
+    for number, (what, file) in enumerate(zip(whats, files, strict=True)):
+        try:
+            records.append(None if file is None or not file.exists() else read_record(file, what))
+        except ValueError as error:
+            records.append(None)
+            if progress is not None:
+                progress(Event(number, error=f"{error}; it is made again"), 0)
     pending = [
         Task(number, what, None if file is None else file.with_suffix(".state"))
         for number, (what, file, record) in enumerate(zip(whats, files, records, strict=True))
@@ -441,11 +446,20 @@ def spread(
                 raise (ValueError if event.bad_input else RuntimeError)(event.error)
             records[event.number] = event.record
             finished += 1
-            _store(files[event.number], event.record)
+            if (file := files[event.number]) is not None:
+                write_record(file, event.record)
             say(event)
     finally:
         events.close()
     return [record for record in records if record is not None]
+
+
+def is_stored(file: Path, what: Computed) -> bool:
+    """Whether the file holds its finished record, undamaged."""
+    try:
+        return file.exists() and bool(read_record(file, what))
+    except ValueError:
+        return False
 
 
 def stored(folder: Path, what: Computed, work: Work) -> Path:
@@ -479,22 +493,31 @@ def data_of(work: Work) -> Any:
     return work.data.load() if isinstance(work.data, MappedData) else work.data
 
 
-def _read(file: Path, what: Computed) -> dict[str, Any]:
-    """A stored record. ValueError if it is damaged or another run's."""
+def read_record(file: Path, what: Computed) -> dict[str, Any]:
+    """A stored record. ValueError, with the file's name, if it is damaged or another's."""
     try:
-        record = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refused)
+        text = file.read_text(encoding="utf-8")
+        document = json.loads(text, parse_constant=_refused)
+        record = document["record"]
+        if text != _record_text(record, document["tool"]):
+            raise ValueError("its digest is not that of what it holds")
         what.check(record)
     except DAMAGE as error:
-        raise damaged(file, error) from None
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        raise ValueError(f"{file} is damaged: {kind}{' '.join(str(error).split())[:160]}") from None
     return record
+
+
+def write_record(file: Path, record: Mapping[str, Any]) -> None:
+    """Store a finished record atomically, with its digest and what made it; its checkpoint stays, to be extended."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole({file: _record_text(record, tool())})
+
+
+def _record_text(record: Any, made_by: Any) -> str:
+    """All of the file: who reads it writes it again, so that no byte may be another one."""
+    return json.dumps({"digest": _digest_of([record, made_by]), "tool": made_by, "record": record}, allow_nan=False)
 
 
 def _refused(name: str) -> NoReturn:
     raise ValueError(f"it holds {name}, which JSON does not have")
-
-
-def _store(file: Path | None, record: dict[str, Any]) -> None:
-    """Write the finished record atomically; its checkpoint stays, so that the run can be extended."""
-    if file is not None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole({file: json.dumps(record, allow_nan=False)})

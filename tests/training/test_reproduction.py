@@ -157,9 +157,10 @@ def test_what_is_finished_can_be_told_while_the_rest_runs(tmp_path: Path) -> Non
     sweeps = [Sweep({}, {"epsilon": (0.5, 1.0)}, repeats=2)]
     whole = run_experiment(TOY, sweeps, points(), device="cpu", workers=1, folder=tmp_path)
     first = sorted((tmp_path / "runs").glob("run-*.json"))[0]
-    lost = json.loads(first.read_text())
-    first.unlink()
+    lost = json.loads(first.read_text())["record"]
+    first.write_text(first.read_text().replace("0", "1", 1))
     part = run_experiment(TOY, sweeps, points(), device="cpu", workers=1, folder=tmp_path, finished=True)
+    first.unlink()
     assert part["runs"] == [run for run in whole["runs"] if run != lost]
     assert not first.exists()
     told = complete(part, 2)

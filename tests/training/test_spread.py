@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import pickle
+import random
 import re
+import shutil
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,10 +17,12 @@ from typing import Any
 import pytest
 
 from ldp_audit import workers as dask_cluster
+from ldp_audit.training.experiment import run_experiment
 from ldp_audit.training.mapped_data import MappedData
 from ldp_audit.training.runs import Event, Spending, Task, Training, Work, digest, ends_of, spread
 from ldp_audit.training.sweep import Sweep, jobs_of
 from ldp_audit.workers import Cluster, Ended, Processes, pool_of
+from tests.training.ldp_fl.small import images
 from tests.training.toy import Toy, points
 
 Records = list[dict[str, Any]]
@@ -66,8 +70,52 @@ def test_runs_that_are_kept_are_not_computed_again(serial: Records, tmp_path: Pa
     )
     assert {event.number for event in heard} == {3}
     (tmp_path / f"{JOBS[0].file(WORK)}.json").write_text("{half")
-    with pytest.raises(ValueError, match=r"run-\w{16}.json is damaged: .*; delete it, and the run is computed again"):
-        spread(WORK, JOBS, pool_of(), folder=tmp_path)
+    said: list[str] = []
+    again = spread(WORK, JOBS, pool_of(), folder=tmp_path, progress=lambda event, _: said.append(event.error or ""))
+    assert plain(again) == serial
+    (damage,) = filter(None, said)
+    assert re.search(r"run-\w{16}.json is damaged: .*; it is made again$", damage)
+
+
+@pytest.mark.parametrize("flips", [12, pytest.param(200, marks=pytest.mark.slow)])
+def test_no_flipped_bit_in_what_a_resumed_sweep_reads_is_taken(flips: int, tmp_path: Path) -> None:
+    """In runs, spends and states: each is made again to the same, or refused by the name of its file."""
+    settings: dict[str, Any] = {"n": 6, "rounds": 2, "batch_size": 5, "model": "softmax"}
+
+    def swept(folder: Path, said: list[str], *, resume: bool) -> dict[str, Any]:
+        return run_experiment(
+            "ldp-fl",
+            [Sweep(settings, {"epsilon": (0.5, 2.0)})],
+            images(),
+            device="cpu",
+            workers=1,
+            folder=folder,
+            resume=resume,
+            progress=said.append,
+        )
+
+    def shown(document: dict[str, Any]) -> str:
+        return re.sub(r'"seconds": [^,}]*', "", json.dumps({name: document[name] for name in ("runs", "spend")}))
+
+    whole = tmp_path / "whole"
+    expected = shown(swept(whole, [], resume=False))
+    dice = random.Random(7)
+    for flip in range(flips):
+        folder = tmp_path / "flipped"
+        shutil.copytree(whole, folder)
+        file = dice.choice(sorted((folder / "runs").glob("*" if flip % 4 else "*.json")))
+        content = bytearray(file.read_bytes())
+        content[dice.randrange(len(content))] ^= 1 << dice.randrange(8)
+        file.write_bytes(content)
+        if file.suffix == ".state":  # which is read where the run is not finished
+            file.with_suffix(".json").unlink()
+            with pytest.raises(ValueError, match=re.escape(str(file))):
+                swept(folder, [], resume=True)
+        else:
+            said: list[str] = []
+            assert shown(swept(folder, said, resume=True)) == expected
+            assert [line for line in said if file.name in line and "made again" in line], "it was noticed"
+        shutil.rmtree(folder)
 
 
 def test_a_files_name_follows_from_all_that_its_numbers_depend_on() -> None:
@@ -114,7 +162,7 @@ def test_what_a_protocol_spends_is_computed_and_kept_like_a_run(tmp_path: Path) 
     (spent,) = spread(WORK, [Spending(protocol)], pool_of(), folder=tmp_path)
     assert spent["everything"]["pure"] == pytest.approx(9.0)
     (file,) = tmp_path.iterdir()
-    assert json.loads(file.read_text()) == spent
+    assert json.loads(file.read_text())["record"] == spent
     assert file.name.startswith("spend-")
 
 

@@ -26,7 +26,7 @@ from ldp_audit.training.reproduction.record import (
     recorded,
     written,
 )
-from ldp_audit.training.runs import Training, Work, plain_settings, stored
+from ldp_audit.training.runs import Training, Work, is_stored, plain_settings, read_record, stored, write_record
 from ldp_audit.training.sweep import Job, jobs_of
 
 
@@ -80,7 +80,8 @@ def _left(one: Experiment, options: argparse.Namespace, device: str) -> tuple[in
     jobs = jobs_of(plan_class(one.pipeline), one.sweeps(), 0)
     files = [stored(options.out / one.name / "runs", Training(job), work) for job in jobs]
     _restore(options.records / f"{one.name}.json", work, dict(zip(files, jobs, strict=True)))
-    seconds = [json.loads(file.read_text(encoding="utf-8"))["seconds"] for file in files if file.exists()]
+    runs = [(file, Training(job)) for file, job in zip(files, jobs, strict=True)]
+    seconds = [read_record(file, run)["seconds"] for file, run in runs if is_stored(file, run)]
     alike = [recorded(other.name) for other in experiments() if other.pipeline == one.pipeline]
     known = seconds or [run["seconds"] for record in alike if record is not None for run in record["runs"]]
     return len(seconds), len(jobs), (len(jobs) - len(seconds)) * statistics.fmean(known or [0.0])
@@ -98,8 +99,7 @@ def _restore(record: Path, work: Work, jobs: Mapping[Path, Job]) -> None:
     for file, job in jobs.items() if known["data"]["digest"] == work.data_digest else ():
         for run in known["runs"]:
             if not file.exists() and (run["settings"], run["seed"]) == (plain_settings(job.settings), job.seed):
-                file.parent.mkdir(parents=True, exist_ok=True)
-                write_whole({file: json.dumps(run, allow_nan=False)})
+                write_record(file, run)
 
 
 def _run(one: Experiment, options: argparse.Namespace, *, finished: bool) -> None:
