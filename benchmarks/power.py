@@ -3,9 +3,8 @@
     python benchmarks/power.py [--runs 200] [--detects 1.5] [--only WORDS] [--workers 2] [--leaks RUNS]
 
 Forty-six settings (`programs.settings`): numbers, bits, vectors of up to 300 coordinates, structured outputs, some with
-a clock, 1 to 15 pairs
-of inputs. Each program has exactly `detects` times the claimed epsilon, so the share is to be at least the stated
-power, 0.99. A setting fails where so few catches have probability below 1e-4 at that power.
+a clock, 1 to 15 pairs of inputs. Each program has exactly `detects` times the claimed epsilon, so the share is to be at
+least the stated power, 0.99. A setting fails where so few catches have probability below 1e-4 at that power.
 
 --leaks RUNS: instead, rare leaks in so many audits each, of 1, 5 and 20 numbers; a row fails where a leak at least as
 probable as an audit's stated floor is found so seldom, at the power 0.95 that the floor is stated with. Leaks on a
