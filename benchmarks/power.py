@@ -26,7 +26,7 @@ from programs import settings, telling
 from scipy import special
 
 from ldp_audit import audit
-from ldp_audit.auditing.assertions import PrivacyViolation, assert_private
+from ldp_audit.auditing.assertions import NoPowerError, PrivacyViolation, assert_private
 
 POWER = 0.99
 IMPROBABLE = 1e-4
@@ -82,8 +82,8 @@ def run(name: str, detects: float, seed: int) -> Run:
     try:
         result = assert_private(made.make(detects * claim), claim, made.inputs, detects=detects, power=POWER, seed=seed)
         caught = False
-    except PrivacyViolation as violation:
-        caught, result = True, violation.result
+    except (PrivacyViolation, NoPowerError) as outcome:
+        caught, result = isinstance(outcome, PrivacyViolation), outcome.result
     return Run(caught, result.samples_used, time.process_time() - start)
 
 
