@@ -275,9 +275,6 @@ class SweepProgress:
         """Report an event of a run, or of the stage that `next` announced."""
         if self._say is None:
             return
-        if event.error is not None:
-            self._say(event.error)
-            return
         if self._after[0]:
             self._say("{0}: {3} of {2} {1}".format(*self._after, finished))
             return

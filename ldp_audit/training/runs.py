@@ -17,6 +17,7 @@ import io
 import json
 import math
 import time
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
@@ -269,7 +270,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Event:
-    """A worker's message: during a run, at its end with the record, or with an error; or of a damaged record.
+    """A worker's message: during a run, at its end with the record, or with an error.
 
     number: the task's.   done, rounds, accuracy: see `Advance`.   bad_input: whether the error is a ValueError.
     """
@@ -417,17 +418,17 @@ def spread(
     """The records of runs, accounts or audits, in their order.
 
     folder: where finished records are looked up and stored.   progress: called with each event and the number of
-        finished records. Raises ValueError for bad input to a run and RuntimeError for other failures, naming the run.
+        finished records. A stored record that is damaged is named in a RuntimeWarning, and made again.
+    Raises ValueError for bad input to a run and RuntimeError for other failures, naming the run.
     """
     files = [None if folder is None else stored(folder, what, work) for what in whats]
     records: list[dict[str, Any] | None] = []
-    for number, (what, file) in enumerate(zip(whats, files, strict=True)):
+    for what, file in zip(whats, files, strict=True):
         try:
             records.append(None if file is None or not file.exists() else read_record(file, what))
         except ValueError as error:
             records.append(None)
-            if progress is not None:
-                progress(Event(number, error=f"{error}; it is made again"), 0)
+            warnings.warn(f"{error}; it is made again", RuntimeWarning, stacklevel=2)
     pending = [
         Task(number, what, None if file is None else file.with_suffix(".state"))
         for number, (what, file, record) in enumerate(zip(whats, files, records, strict=True))

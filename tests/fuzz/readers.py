@@ -303,7 +303,8 @@ def _work() -> Work:
 
 
 def _runs(folder: Path) -> list[Any]:
-    return spread(_work(), _JOBS, pool_of(), folder=folder)
+    spread(_work(), _JOBS, pool_of(), folder=folder)
+    return [(folder / f"{_JOBS[0].file(_work())}.json").read_bytes()]
 
 
 def _manifests(folder: Path) -> list[Any]:
@@ -356,7 +357,7 @@ READERS: tuple[Reader, ...] = (
         "finished run",
         f"{_JOBS[0].file(_work())}.json",
         _runs,
-        lambda path: spread(_work(), _JOBS, pool_of(), folder=path.parent),
+        lambda path: runs.read_record(path, _JOBS[0]),
     ),
     Reader("sweep.json", "sweep/sweep.json", _manifests, _resumed),
     *map(_images, FORMATS),

@@ -294,9 +294,21 @@ def test_a_finished_run_edited_by_hand_is_named(tmp_path: Path, capsys: pytest.C
     assert main(asked) == 0
     (run,) = tmp_path.glob("runs/run-*.json")
     kept = json.loads(run.read_text())
-    edited = [{**kept, "seed": 1}, {**kept, "rounds": [{"round": 1, "accuracy": 7}]}, {**kept, "rounds": []}]
-    for text in ("", "null", "[]", "{}", "[" * 100_000, '{"rounds": []}', *map(json.dumps, edited)):
+    record = kept["record"]
+    edited = [{**kept, "record": {**record, "seed": 1}}, {**kept, "record": {**record, "rounds": []}}]
+    for text in (
+        "",
+        "null",
+        "[]",
+        "{}",
+        "[" * 100_000,
+        '{"rounds": []}',
+        json.dumps(kept, indent=1),
+        *map(json.dumps, edited),
+    ):
         run.write_text(text)
-        assert main([*asked, "--resume"]) == 2
-        assert "is damaged: " in (said := capsys.readouterr().err)
-        assert "delete it, and the run is computed again" in said
+        with pytest.warns(RuntimeWarning, match="is damaged: .*; it is made again"):
+            assert main([*asked, "--resume"]) == 0
+        capsys.readouterr()
+        again = json.loads(run.read_text())["record"]
+        assert {**again, "seconds": 0} == {**record, "seconds": 0}
