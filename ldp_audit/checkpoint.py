@@ -68,11 +68,11 @@ def plain(value: Any) -> Any:
     return json.loads(json.dumps(value, allow_nan=False))
 
 
-def damaged(path: Path, error: BaseException) -> ValueError:
+def damaged(path: Path, error: BaseException, remedy: str = "delete it, and the run is computed again") -> ValueError:
     """The error for a damaged checkpoint, with a remedy."""
     kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
     reason = " ".join(f"{kind}{error}".split())[:160]
-    return ValueError(f"{path} is damaged: {reason}; delete it, and the run is computed again")
+    return ValueError(f"{path} is damaged: {reason}; {remedy}")
 
 
 def check_same(other: str, was: Any, now: Mapping[str, Any], free: Collection[str] = ()) -> None:

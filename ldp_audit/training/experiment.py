@@ -36,10 +36,10 @@ from ldp_audit.training.runs import (
     Training,
     Work,
     data_of,
-    is_stored,
     plain_settings,
     spread,
     stored,
+    undamaged,
 )
 from ldp_audit.training.sweep import Job, Sweep, doubts_of, jobs_of
 from ldp_audit.workers import Pool, Processes, cores, pool_of
@@ -151,8 +151,8 @@ def _keep_models(models: Path, kept: Path, work: Work, jobs: Sequence[Job], docu
 
 def _stored_jobs(work: Work, jobs: Sequence[Job], kept: Path | None) -> list[Job]:
     """The runs that are stored.   kept: where. ValueError if there is none."""
-    runs = [] if kept is None else [(job, Training(job)) for job in jobs]
-    found = [job for job, run in runs if kept is not None and is_stored(stored(kept, run, work), run)]
+    runs = [(job, Training(job)) for job in jobs]
+    found = [job for job, run in runs if kept is not None and undamaged(stored(kept, run, work), run)]
     if not found:
         raise ValueError(f"folder must hold a finished run or more, got {'none' if kept is None else kept.parent}")
     return found

@@ -36,8 +36,8 @@ def build(name: str, shape: tuple[int, ...], classes: int, generator: torch.Gene
         raise ValueError(f"shape must be positive whole numbers, got {shape!r}")
     if not isinstance(classes, int) or classes < 1:
         raise ValueError(f"classes must be a whole number >= 1, got {classes!r}")
+    ours = builder in _OURS.values()
     with torch.random.fork_rng(devices=[]):  # the layers' constructors draw from the global generator
-        ours = builder in _OURS.values()
         torch.manual_seed(0 if ours or generator is None else int(torch.randint(2**62, (), generator=generator)))
         model = builder(shape, classes)
     check_model(model)

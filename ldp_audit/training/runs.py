@@ -428,7 +428,7 @@ def spread(
             records.append(None if file is None or not file.exists() else read_record(file, what))
         except ValueError as error:
             records.append(None)
-            warnings.warn(f"{error}; it is made again", RuntimeWarning, stacklevel=2)
+            warnings.warn(str(error), RuntimeWarning, stacklevel=2)
     pending = [
         Task(number, what, None if file is None else file.with_suffix(".state"))
         for number, (what, file, record) in enumerate(zip(whats, files, records, strict=True))
@@ -455,12 +455,12 @@ def spread(
     return [record for record in records if record is not None]
 
 
-def is_stored(file: Path, what: Computed) -> bool:
-    """Whether the file holds its finished record, undamaged."""
+def undamaged(file: Path, what: Computed) -> dict[str, Any] | None:
+    """The finished record that the file holds; None where there is no file, or a damaged one."""
     try:
-        return file.exists() and bool(read_record(file, what))
+        return read_record(file, what) if file.exists() else None
     except ValueError:
-        return False
+        return None
 
 
 def stored(folder: Path, what: Computed, work: Work) -> Path:
@@ -504,8 +504,7 @@ def read_record(file: Path, what: Computed) -> dict[str, Any]:
             raise ValueError("its digest is not that of what it holds")
         what.check(record)
     except DAMAGE as error:
-        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        raise ValueError(f"{file} is damaged: {kind}{' '.join(str(error).split())[:160]}") from None
+        raise damaged(file, error, "it is made again") from None
     return record
 
 

@@ -26,7 +26,7 @@ from ldp_audit.training.reproduction.record import (
     recorded,
     written,
 )
-from ldp_audit.training.runs import Training, Work, is_stored, plain_settings, read_record, stored, write_record
+from ldp_audit.training.runs import Training, Work, plain_settings, stored, undamaged, write_record
 from ldp_audit.training.sweep import Job, jobs_of
 
 
@@ -80,8 +80,8 @@ def _left(one: Experiment, options: argparse.Namespace, device: str) -> tuple[in
     jobs = jobs_of(plan_class(one.pipeline), one.sweeps(), 0)
     files = [stored(options.out / one.name / "runs", Training(job), work) for job in jobs]
     _restore(options.records / f"{one.name}.json", work, dict(zip(files, jobs, strict=True)))
-    runs = [(file, Training(job)) for file, job in zip(files, jobs, strict=True)]
-    seconds = [read_record(file, run)["seconds"] for file, run in runs if is_stored(file, run)]
+    records = [undamaged(file, Training(job)) for file, job in zip(files, jobs, strict=True)]
+    seconds = [record["seconds"] for record in records if record is not None]
     alike = [recorded(other.name) for other in experiments() if other.pipeline == one.pipeline]
     known = seconds or [run["seconds"] for record in alike if record is not None for run in record["runs"]]
     return len(seconds), len(jobs), (len(jobs) - len(seconds)) * statistics.fmean(known or [0.0])
