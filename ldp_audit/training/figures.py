@@ -240,6 +240,9 @@ def _wide(series: Sequence[Series]) -> bool:
 
 
 _MAX_LAYERS = 4  # one colour each, and one for the line
+_NONE = 1e-6
+"""Share of the predicted variance below which a layer has no noise: chance leaves a single weight so little once in a
+thousand, and rounding leaves less."""
 _LAYER_KEYS = ("variance", "variance_exact", "variance_sd", "weights")
 
 Measures = Mapping[str, Any]
@@ -256,6 +259,10 @@ def layer_figure(results: Mapping[str, Any]) -> Figure | None:
     every = [one for found in layers.values() for one in found]
     outside = sum(abs(one["variance"] - one["variance_exact"]) > 3 * one["variance_sd"] for one in every)
     bounds = [abs(one["lemma_3"].get("measured_z", 0)) <= 3 for one in every if "lemma_3" in one]
+    silent = [
+        name for name, found in layers.items() if any(one["variance"] < _NONE * one["variance_exact"] for one in found)
+    ]
+    none = f" NO NOISE AT ALL in {', '.join(silent)}: those reports were not perturbed." if silent else ""
     of_lemma = f"{sum(bounds)} of {len(bounds)}"
     lemma = f" It is within Lemma 3's bounds, or three standard deviations of them, in {of_lemma}." if bounds else ""
     left = f" The {len(shown)} largest of {len(layers)} layers are drawn." if len(layers) > len(shown) else ""
@@ -265,9 +272,9 @@ def layer_figure(results: Mapping[str, Any]) -> Figure | None:
         "The mean squared error of the averaged reports of each layer in the last round of each run, against its exact "
         "expectation, and their ratio with three standard deviations either side. A pipeline that adds another noise "
         f"than it says leaves the line. Beyond three standard deviations: {outside} of {len(every)}, where chance "
-        f"alone puts about 1 in 370, more where a layer is small.{lemma}{left}",
+        f"alone puts about 1 in 370, more where a layer is small.{none}{lemma}{left}",
         f"Marks of {len(shown)} layers along the line on which measured and predicted variance are equal; "
-        f"{outside} of {len(every)} are more than three standard deviations from it.",
+        f"{outside} of {len(every)} are more than three standard deviations from it.{none}",
         (_against(shown, every), _ratios(shown, every)),
     )
 

@@ -34,6 +34,7 @@ START: dict[str, tuple[Callable[..., Any], Any]] = {
 
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
     *(("ldp-fl", one) for one in ({}, {"permute": True, "fraction": 0.5}, {"ranges": "fixed"}, {"epsilon": math.inf})),
+    *(("ldp-fl", one) for one in ({"mechanism": "Laplace"}, {"privacy": "central"}, {"ranges": "own"})),
     *(("fedsel", {"solution": one, "repeats": 1}) for one in ("PE-PM", "PM", "PM-RP", "PS-HM-O")),
     *(("fedmd-nfdp", one) for one in ({}, {"method": "ldp"}, {"method": "centralised"}, {"scores": "argmax"})),
 ]

@@ -10,6 +10,7 @@ import torch
 from ldp_audit.mechanisms.layer_range import LayerRange
 from ldp_audit.training.canary import audit_run
 from ldp_audit.training.device import device_of
+from ldp_audit.training.ldp_fl.moments import TwoPointMoments
 from ldp_audit.training.ldp_fl.reports import LayerMeasures
 from tests.together import together
 from tests.training.pretended_device import OnGpu, pretended_gpu
@@ -76,7 +77,7 @@ def test_the_measures_of_a_layer_do_not_wait_for_a_gpu_before_the_end_of_a_round
     """Would catch five waits for each layer of each block of clients."""
     waits: list[str] = []
     with pretended_gpu(waits.append) as gpu:
-        measures = LayerMeasures(LayerRange((0.0,), (1.0,), ("a",)), 1.0)
+        measures = LayerMeasures(LayerRange((0.0,), (1.0,), ("a",)), TwoPointMoments(1.0))
         for _ in range(3):
             measures.add({"a": torch.rand(4, 5, device=gpu)})
         assert not waits

@@ -47,11 +47,12 @@ _MAX_WEIGHTS = 20_000
 
 _PILOTS = 2_000
 
-_ATTACKER = (
+ATTACKER = (
     "The attacker knows all but the canary's weights: the ranges, which are public, and all other true weights.",
     "The last round alone is looked at, with the canary chosen in it; earlier rounds are the same in both worlds.",
     f"The canary's reports are drawn by the run's own code; of at most {_MAX_WEIGHTS} weights.",
 )
+WORLDS = ("all weights beyond the upper ends of their ranges", "all beyond the lower ends")
 _OTHERS = (
     "The numbers of the other clients' upper reports are drawn from their exact law, given the run's true weights."
 )
@@ -97,13 +98,13 @@ class ClientReports:
 
     def __call__(self, world: int, n: int, rng: np.random.Generator) -> np.ndarray:
         """draw of a `Canary`: upper less lower reports, which is the log-likelihood ratio / epsilon."""
-        return self._each(n, rng, lambda rows, generator: self.positions(world, rows, generator).sum(axis=1).round(3))
+        return self.each(n, rng, lambda rows, generator: self.positions(world, rows, generator).sum(axis=1).round(3))
 
     def weight(self, place: int) -> Callable[[int, int, np.random.Generator], np.ndarray]:
         """draw of a `Canary`: the report of this weight."""
 
         def draw(world: int, n: int, rng: np.random.Generator) -> np.ndarray:
-            return self._each(n, rng, lambda rows, generator: self.positions(world, rows, generator)[:, place])
+            return self.each(n, rng, lambda rows, generator: self.positions(world, rows, generator)[:, place])
 
         return draw
 
@@ -119,7 +120,8 @@ class ClientReports:
         evidence = np.maximum(np.abs(np.log(upper[0] / lower[0])), np.abs(np.log(upper[1] / lower[1])))
         return int(np.argmax(evidence))
 
-    def _each(self, n: int, rng: np.random.Generator, draw: Callable[[int, torch.Generator], np.ndarray]) -> np.ndarray:
+    def each(self, n: int, rng: np.random.Generator, draw: Callable[[int, torch.Generator], np.ndarray]) -> np.ndarray:
+        """n repetitions of a draw of (rows, generator), in as many parts as fit in memory."""
         generator = torch.Generator(self.device).manual_seed(int(rng.integers(2**62)))
         return np.concatenate([draw(min(self.rows, n - first), generator) for first in range(0, n, self.rows)])
 
@@ -150,11 +152,11 @@ def named_canary(client: ClientReports, claim: Promise) -> Canary:
     return Canary(
         unit="client",
         observer=f"one who links the canary's {d} reports of a round",
-        worlds=("all weights beyond the upper ends of their ranges", "all beyond the lower ends"),
+        worlds=WORLDS,
         draw=client,
         promises=(Promise("exact", f"one round: {d} reports of {client.epsilon:g} each", d * client.epsilon), claim),
-        assumes=_ATTACKER,
-        samples=_repetitions(client),
+        assumes=ATTACKER,
+        samples=repetitions(client),
     )
 
 
@@ -165,11 +167,11 @@ def anonymous_canary(client: ClientReports, chances: NDArray[np.float64], claim:
     return Canary(
         unit="client",
         observer=f"the server, with {n} clients' shuffled reports: the numbers of upper ones of {weights} weights",
-        worlds=("all weights beyond the upper ends of their ranges", "all beyond the lower ends"),
+        worlds=WORLDS,
         draw=draw,
         promises=(*promises, claim),
-        assumes=(*_ATTACKER, _OTHERS),
-        samples=_repetitions(client),
+        assumes=(*ATTACKER, _OTHERS),
+        samples=repetitions(client),
     )
 
 
@@ -181,7 +183,7 @@ def weight_canary(client: ClientReports, place: int) -> Canary:
         worlds=("the weight beyond the upper end of its range", "beyond the lower end"),
         draw=client.weight(place),
         promises=(Promise("exact", "one report", client.epsilon),),
-        assumes=(*_ATTACKER[2:], f"The weight was chosen by {_PILOTS} repetitions that the bound does not use."),
+        assumes=(*ATTACKER[2:], f"The weight was chosen by {_PILOTS} repetitions that the bound does not use."),
         samples=max(5_000, min(100_000, 2**26 // client.dimensions)),
     )
 
@@ -201,7 +203,8 @@ def shuffled(client: ClientReports, n: int) -> Promise:
     return Promise("exact", "one round's reports without names, for any others", epsilon, DELTA)
 
 
-def _repetitions(client: ClientReports) -> int:
+def repetitions(client: ClientReports) -> int:
+    """Of all the canary's reports, by default."""
     return max(2_000, min(20_000, 2**24 // client.dimensions))
 
 

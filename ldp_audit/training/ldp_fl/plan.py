@@ -165,7 +165,7 @@ def _largest(results: Results, field: str, needed: tuple[Any, ...] = ()) -> dict
     """The largest set of runs that differ in this field only: accuracies by the field's value."""
     groups: dict[tuple[Any, ...], dict[Any, Accuracies]] = {}
     for run in results["runs"]:
-        if not run["settings"]["perturb"] or (field != "epsilon" and not _private(run)):
+        if not (_of_paper(run) and run["settings"]["perturb"]) or (field != "epsilon" and not _private(run)):
             continue
         value = run["settings"][field]
         groups.setdefault(_other_settings(run, (field,)), {}).setdefault(value, {})[run["seed"]] = _accuracy(run)
@@ -229,7 +229,13 @@ def _evaluations(run: Mapping[str, Any]) -> int:
 
 
 def _private(run: Mapping[str, Any]) -> bool:
-    return run["settings"]["epsilon"] != _NO_NOISE and run["settings"]["perturb"]
+    return _of_paper(run) and run["settings"]["epsilon"] != _NO_NOISE and run["settings"]["perturb"]
+
+
+def _of_paper(run: Mapping[str, Any]) -> bool:
+    """Whether the run is one of the paper's: its mechanism at the clients, and ranges that the server sets."""
+    settings = run["settings"]
+    return (settings["privacy"], settings["mechanism"]) == ("local", "TwoPoint") and settings["ranges"] != "own"
 
 
 PAPER = read_paper(__package__)

@@ -4,15 +4,15 @@ A client clips its weights into their layers' ranges and reports each by the two
 noisy step, a function of the weights, the ranges and a generator, which an audit repeats.
 
 The server averages each weight. The average does not depend on the order of the reports, so shuffling them (Algorithm
-3) changes the server's view and not its result: nothing is permuted by default. `PermutedAverage` splits, delays, mixes
-and averages by id, which needs all reports of the round at once.
+3) changes the server's view and not its result. `PermutedAverage` splits, delays, mixes and averages by id, which needs
+all reports of the round at once.
 
 Measures of a layer: bias, variance, clipping. k clients hold weights w_u, clipped into [c - r, c + r]. For one weight,
-with A = 1 / tanh(epsilon / 2), s_u = r^2 A^2 - (w_u - c)^2 and e the average less the true mean of the clipped weights,
+of variance s_u and fourth cumulant q_u (`moments`), and e the average less the mean of its expectations,
 
-    E e = 0,   V = Var e = sum_u s_u / k^2,   Var e^2 = 2 V^2 + sum_u s_u (4 r^2 A^2 - 6 s_u) / k^4,
+    E e = 0,   V = Var e = sum_u s_u / k^2,   Var e^2 = 2 V^2 + sum_u q_u / k^4.
 
-the last from the fourth cumulant of a two-valued variable. Given the weights, a layer's errors e are independent, so
+Given the weights, a layer's errors e are independent, so
 the layer's means of e and of e^2 have known expectations and standard deviations, which give z scores. The measures use
 the weights before clipping and the average that the server received, and nothing in between: they detect noise of a
 wrong radius, a missing clip, and an average over a wrong number of clients.
@@ -23,7 +23,7 @@ Source: Sun, Qian, Chen, LDP-FL (IJCAI 2021), eq. (2), Lemmas 1 to 3, Algorithms
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -32,6 +32,8 @@ from torch import Tensor
 from ldp_audit.mechanisms.layer_range import LayerRange
 from ldp_audit.mechanisms.parameter_shuffler import ParameterShuffler
 from ldp_audit.training.client_data import Trained
+from ldp_audit.training.ldp_fl.moments import Moments
+from ldp_audit.training.ldp_fl.value_noise import along
 
 _GPU_FACTOR = 16  # not measured
 BLOCK_WEIGHTS = 2**20
@@ -49,9 +51,20 @@ def reports(
     return ranges.perturb(dict(weights), epsilon, rng=generator, clip=True)
 
 
-def clipped(weights: Mapping[str, Tensor], ranges: LayerRange) -> dict[str, Tensor]:
-    """The clipped weights without noise, to measure the cost of clipping; this is no private mechanism."""
-    return ranges.clip(dict(weights))
+def clipped(
+    weights: Mapping[str, Tensor], ranges: LayerRange, radii: Mapping[str, Tensor] | None = None
+) -> dict[str, Tensor]:
+    """The clipped weights without noise, to measure the cost of clipping; this is no private mechanism.
+
+    radii: the clients' own, by names, in place of the ranges'; shape (clients,).
+    """
+    if radii is None:
+        return ranges.clip(dict(weights))
+    found = {}
+    for name, center in zip(ranges.names or (), ranges.centers, strict=True):
+        given, own = weights[str(name)], along(radii[str(name)], weights[str(name)])
+        found[str(name)] = (center + torch.maximum(torch.minimum(given.double() - center, own), -own)).to(given.dtype)
+    return found
 
 
 def replace_diverged(
@@ -111,7 +124,11 @@ class Average(Protocol):
         ...
 
     def arrivals(self) -> dict[str, Any] | None:
-        """Statistics of the messages' arrival times, JSON-ready; None if reports are not split into messages."""
+        """Statistics of the messages, JSON-ready; None if reports are not split into messages.
+
+        "messages": their number.   "window": T.   "slowest": T_S.   "waited": T_W over the clients, on average and at
+        most.   "latest_delay": of all messages, below T.   "first", "last", "span": times of arrival.
+        """
         ...
 
 
@@ -139,16 +156,19 @@ class PlainAverage:
 
 
 class PermutedAverage:
-    """The average from anonymous messages (id, value) of `ParameterShuffler`; all clients take equally long to train.
+    """The average from anonymous messages (id, value) of `ParameterShuffler`.
 
     window: T, the range of the delays.   generator: of delays and order, on the reports' device.
+    training: t_LC and t_C together of each client, in the window's unit; every client waits until the slowest could
+        have sent.
     """
 
-    def __init__(self, window: float, generator: torch.Generator) -> None:
-        self._window, self._generator = window, generator
+    def __init__(self, window: float, generator: torch.Generator, training: Sequence[float]) -> None:
+        self._window, self._generator, self._training = window, generator, tuple(training)
         self._reports: list[Tensor] = []
         self._shapes: dict[str, torch.Size] = {}
         self._times: Tensor | None = None
+        self._shuffler: ParameterShuffler
 
     def add(self, reports: Mapping[str, Tensor]) -> None:
         """See `Average`."""
@@ -159,8 +179,8 @@ class PermutedAverage:
         """See `Average`."""
         matrix = torch.cat(self._reports)
         clients, dimensions = matrix.shape
-        shuffler = ParameterShuffler((0.0,) * clients, (0.0,) * clients, self._window)
-        messages = shuffler.sample(matrix, rng=self._generator)
+        self._shuffler = ParameterShuffler(self._training, (0.0,) * clients, self._window)
+        messages = self._shuffler.sample(matrix, rng=self._generator)
         self._times = messages.time
         sums = torch.zeros(dimensions, dtype=torch.float64, device=matrix.device)
         sums.index_add_(0, messages.id, messages.value.double())
@@ -172,9 +192,13 @@ class PermutedAverage:
         if self._times is None:
             return None
         first, last = float(self._times[0]), float(self._times[-1])
+        slowest, waited = self._shuffler.slowest(), self._shuffler.waiting()
         return {
             "messages": len(self._times),
             "window": self._window,
+            "slowest": slowest,
+            "waited": {"mean": float(waited.mean()), "most": float(waited.max())},
+            "latest_delay": last - slowest,
             "first": first,
             "last": last,
             "span": last - first,
@@ -188,30 +212,35 @@ ROUNDING = 2.0**-23
 class LayerMeasures:
     """Sums over one round's clients, chunk by chunk; memory does not grow with clients x weights.
 
-    ranges: the round's, by layer names.   epsilon: of each report, nats; infinity without perturbation.
+    ranges: the round's, by layer names.   moments: of the noise; None without perturbation.
     """
 
-    def __init__(self, ranges: LayerRange, epsilon: float) -> None:
+    def __init__(self, ranges: LayerRange, moments: Moments | None) -> None:
         names = ranges.names or ()
         self._sums = {
-            str(name): _LayerSums(center, radius, epsilon)
+            str(name): _LayerSums(center, radius, moments)
             for name, center, radius in zip(names, ranges.centers, ranges.radii, strict=True)
         }
 
-    def add(self, weights: Mapping[str, Tensor]) -> None:
-        """Add the weights of more clients, unclipped, finite, with a leading axis of clients."""
+    def add(self, weights: Mapping[str, Tensor], radii: Mapping[str, Tensor] | None = None) -> None:
+        """Add the weights of more clients, unclipped, finite, with a leading axis of clients.
+
+        radii: of each client's own, by layer names, shape (clients,), where they are not the ranges'.
+        """
         for name, sums in self._sums.items():
-            sums.add(weights[name])
+            sums.add(weights[name], None if radii is None else radii[name])
 
     def records(self, averages: Mapping[str, Tensor]) -> dict[str, dict[str, Any]]:
         """Each layer's measures against the server's average of it, float64; JSON-ready.
 
-        "center", "radius", "weights"; "clipped": the share of weights that were clipped, by how much on average and at
-        most, and the effect on the layer's mean.   If reports were perturbed:
-        "bias", "bias_sd", "bias_z": the mean error, its exact standard deviation, and their ratio.
-        "variance", "variance_exact", "variance_sd", "variance_z": the mean squared error, likewise.
-        "lemma_3": the paper's lower and upper bound on the variance; "holds": whether the exact variance lies within;
-        "measured_z": by how many of its standard deviations the measured variance lies outside, else 0.
+        "center", "radius" (the root of the mean square where clients have their own), "weights"; "clipped": the share
+        of weights that were clipped, by how much on average and at most, and the effect on the layer's mean.
+        If reports were perturbed: "bias", "bias_exact", "bias_sd", "bias_z": the mean error, its expectation, the exact
+        standard deviation, and by how many of these the two differ; "variance", "variance_exact", "variance_sd",
+        "variance_z": the mean squared error about its expectation, likewise.
+        Of two-point reports: "lemma_3": the paper's lower and upper bound on the variance (Corollary 1's where clients
+        have radii of their own); "holds": whether the exact variance lies within; "measured_z": by how many of its
+        standard deviations the measured variance lies outside, else 0.
         """
         return {name: sums.record(averages[name]) for name, sums in self._sums.items()}
 
@@ -219,42 +248,45 @@ class LayerMeasures:
 class _LayerSums:
     """One layer's sums, in float64."""
 
-    def __init__(self, center: float, radius: float, epsilon: float) -> None:
-        half = epsilon / 2
-        self.center, self.radius, self.perturbed = center, radius, epsilon < math.inf
-        self.reach = radius / math.tanh(half)
-        self.least = 0.0 if half > 350 else (radius / math.sinh(half)) ** 2  # r^2 (A^2 - 1), without cancellation
+    def __init__(self, center: float, radius: float, moments: Moments | None) -> None:
+        self.center, self.given, self.moments = center, radius, moments
         self.clients = 0
         # Tensors from the first block on, so that a GPU need not be waited for before `record`.
+        self.squares: Any = 0.0  # of the radii
         self.moved: Any = 0
         self.distance: Any = 0.0
         self.furthest: Any = 0.0
         self.shift: Any = 0.0
         self.excess: Any = 0.0
         self.clipped: Any = 0.0
+        self.bias: Any = 0.0
         self.variance: Any = 0.0
 
-    def add(self, weights: Tensor) -> None:
-        wide = weights.double()
-        away = wide - self.center
-        inside = away.clamp(-self.radius, self.radius)
-        beyond = away - inside
+    def add(self, weights: Tensor, radii: Tensor | None) -> None:
+        away = weights.double() - self.center
+        radius: Any = self.given if radii is None else along(radii, weights)
+        position = (away / radius).clamp(-1.0, 1.0)
+        inside = radius * position
+        beyond = torch.where(position.abs() < 1, 0.0, away - inside)
         self.clients += len(weights)
+        self.squares = self.squares + (len(weights) * radius**2 if radii is None else radius.square().sum())
         self.moved = self.moved + (beyond != 0).sum()
         self.distance = self.distance + beyond.abs().sum()
         self.furthest = beyond.abs().max().clamp(min=self.furthest)
         self.shift = self.shift - beyond.sum()
         self.clipped = self.clipped + inside.sum(0)
-        if self.perturbed:
-            variances = self.least + (self.radius - inside.abs()) * (self.radius + inside.abs())
-            self.variance = self.variance + variances.sum(0)
-            self.excess = self.excess + (variances * (4 * self.reach**2 - 6 * variances)).sum()
+        if self.moments is not None:
+            bias, variance, fourth = self.moments.at(position)
+            self.bias = self.bias + (radius * bias).sum(0)
+            self.variance = self.variance + (radius**2 * variance).sum(0)
+            self.excess = self.excess + (radius**4 * fourth).sum()
 
     def record(self, average: Tensor) -> dict[str, Any]:
         size, k, moved = average.numel(), self.clients, int(self.moved)
+        radius = self.given if self.squares == k * self.given**2 else math.sqrt(float(self.squares) / k)
         found: dict[str, Any] = {
             "center": self.center,
-            "radius": self.radius,
+            "radius": radius,
             "weights": size,
             "clipped": {
                 "share": moved / (size * k),
@@ -263,28 +295,48 @@ class _LayerSums:
                 "bias": float(self.shift) / (size * k),
             },
         }
-        if not self.perturbed:
+        if self.moments is None:
             return found
-        error = average.double() - self.center - self.clipped / k
-        variance = self.variance / k**2
-        total = float(variance.sum())
-        bias, bias_sd = float(error.mean()), math.sqrt(total) / size
-        squared, exact = float(error.square().mean()), total / size
-        squared_sd = math.sqrt(max(0.0, 2 * float(variance.square().sum()) + float(self.excess) / k**4)) / size
-        rounding = ROUNDING * (abs(self.center) + self.reach)
-        rounding_squared = rounding * (rounding + 2 * math.sqrt(exact))
-        lemma = lemma_3(self.radius, self.reach, k, exact)
-        beyond = squared - min(max(squared, lemma["low"]), lemma["high"])
-        return found | {
-            "bias": bias,
-            "bias_sd": bias_sd,
-            "bias_z": _score(bias, bias_sd, rounding),
-            "variance": squared,
-            "variance_exact": exact,
-            "variance_sd": squared_sd,
-            "variance_z": _score(squared - exact, squared_sd, rounding_squared),
-            "lemma_3": lemma | {"measured_z": _score(beyond, squared_sd, rounding_squared)},
-        }
+        rounding = ROUNDING * (abs(self.center) + radius * self.moments.reach)
+        error = average.double() - self.center - (self.clipped + self.bias) / k
+        measures = noise_measures(
+            error, self.variance / k**2, float(self.excess) / k**4, rounding, float(self.bias.mean()) / k
+        )
+        if self.moments.amplitude is None:
+            return found | measures
+        exact, spread = measures["variance_exact"], measures["variance_sd"]
+        lemma = lemma_3(radius, radius * self.moments.amplitude, k, exact)
+        beyond = measures["variance"] - min(max(measures["variance"], lemma["low"]), lemma["high"])
+        score = _score(beyond, spread, _of_squares(rounding, exact))
+        return found | measures | {"lemma_3": lemma | {"measured_z": score}}
+
+
+def noise_measures(
+    error: Tensor, variance: Tensor, fourth: float, rounding: float, bias: float = 0.0
+) -> dict[str, float]:
+    """The measures of a layer's noise, the keys of `LayerMeasures.records`.
+
+    error: of each averaged weight about its expectation.   variance: of each, exactly.   fourth: sum of their fourth
+    cumulants.   rounding: by how much floats may be off.   bias: the layer's expected mean error.
+    """
+    size, exact = error.numel(), float(variance.mean())
+    mean, squared = float(error.mean()), float(error.square().mean())
+    mean_sd = math.sqrt(exact / size)
+    squared_sd = math.sqrt(max(0.0, 2 * float(variance.square().sum()) + fourth)) / size
+    return {
+        "bias": mean + bias,
+        "bias_exact": bias,
+        "bias_sd": mean_sd,
+        "bias_z": _score(mean, mean_sd, rounding),
+        "variance": squared,
+        "variance_exact": exact,
+        "variance_sd": squared_sd,
+        "variance_z": _score(squared - exact, squared_sd, _of_squares(rounding, exact)),
+    }
+
+
+def _of_squares(rounding: float, variance: float) -> float:
+    return rounding * (rounding + 2 * math.sqrt(variance))
 
 
 def lemma_3(radius: float, reach: float, clients: int, variance: float) -> dict[str, Any]:

@@ -25,13 +25,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ldp_audit.accounting.protocols.protocol import Protocol, Shuffling, Step
-from ldp_audit.mechanisms.layer_range import LayerRange
+from ldp_audit.mechanisms.layer_range import ClientRange, LayerRange
+from ldp_audit.mechanisms.randomized_response import RandomizedResponse
 from ldp_audit.mechanisms.two_point import TwoPoint
 from ldp_audit.training import local_training, models
 from ldp_audit.training.canary import Canary
 from ldp_audit.training.client_data import ClientData, Trained
-from ldp_audit.training.ldp_fl import canaries, reports
+from ldp_audit.training.ldp_fl import canaries, central, reports, value_canaries
+from ldp_audit.training.ldp_fl.moments import Moments, moments_of
 from ldp_audit.training.ldp_fl.reports import LayerMeasures
+from ldp_audit.training.ldp_fl.value_noise import TWO_POINT, perturbed
 from ldp_audit.training.pipeline import Paced
 from ldp_audit.training.streams import Streams
 
@@ -54,7 +57,9 @@ class LdpFlRun(Paced):
         self.clients = ClientData.of(data, plan.n, self.streams, device, scheme=plan.scheme)
         self.weights = {name: weight.detach().clone() for name, weight in self.model.named_parameters()}
         self.dimensions = sum(weight.numel() for weight in self.weights.values())
-        self._check_permuted()
+        self.permuted = permutes(plan, self.dimensions, int(self.clients.sizes.max()))
+        self.window = agreed_window(plan, self.streams)
+        self.moments = moments_of(plan.reported) if plan.private and plan.privacy == "local" else None
         self._rule = AdaptiveRule(plan.rule, plan.spread, plan.least, plan.most)
         self.ranges = self._first_ranges()
         self._test = torch.from_numpy(data.test_x).to(device), torch.from_numpy(data.test_y).to(device)
@@ -67,7 +72,8 @@ class LdpFlRun(Paced):
         weights that it received, and the server does not learn who they are.
         """
         chosen, diverged = self.choose(number), list[int]()
-        record = self._aggregate(number, self.trained(number, chosen, diverged))
+        aggregate = self._aggregate_centrally if self.plan.privacy == "central" and self.plan.clips else self._aggregate
+        record = aggregate(number, chosen, self.trained(number, chosen, diverged))
         if diverged:
             record["diverged"] = diverged
         return {**(self.evaluate() if self.evaluates(number) else {}), "clients": len(chosen), **record}
@@ -111,11 +117,19 @@ class LdpFlRun(Paced):
             done += len(clients)
             self.within(done / count)
 
-    def reports_of(self, weights: dict[str, Tensor], generator: torch.Generator) -> dict[str, Tensor]:
-        """The reports of clients with these weights in this round.   weights: with a leading axis of clients."""
-        if self.plan.private:
-            return reports.reports(weights, self.ranges, self.plan.epsilon, generator)
-        return reports.clipped(weights, self.ranges) if self.plan.clips else weights
+    def reports_of(
+        self, weights: dict[str, Tensor], generator: torch.Generator, radii: Mapping[str, Tensor] | None = None
+    ) -> dict[str, Tensor]:
+        """The reports of clients with these weights in this round.
+
+        weights: with a leading axis of clients.   radii: the clients' own, see `own_radii`.
+        """
+        plan = self.plan
+        if plan.private and plan.mechanism == TWO_POINT and radii is None:
+            return reports.reports(weights, self.ranges, float(plan.epsilon or 0.0), generator)
+        if plan.private:
+            return perturbed(weights, self.ranges, plan.reported, generator, radii)
+        return reports.clipped(weights, self.ranges, radii) if plan.clips else weights
 
     def state(self) -> dict[str, Any]:
         """See `pipeline.Run`."""
@@ -142,7 +156,9 @@ class LdpFlRun(Paced):
         plan = self.plan
         if not plan.private:
             return None
-        return spending(self.data.name, plan.epsilon, plan.rounds, self.dimensions, plan.chosen, plan.n)
+        if plan.privacy == "central":
+            return central.spending(self.data.name, plan)
+        return spending(self.data.name, plan, self.dimensions, len(layers_of(self.weights)), permuted=self.permuted)
 
     def canaries(self) -> Iterator[Canary | str]:
         """See `canary.Audited`; the run is first trained up to its last round."""
@@ -152,15 +168,25 @@ class LdpFlRun(Paced):
         for number in range(1, self.rounds):
             yield f"audit: training, round {number} of {self.rounds - 1} before the last"
             self.advance(number)
-        shapes, claim = canaries.audited_shapes(self.weights), canaries.claimed(self.protocol())
-        client = canaries.ClientReports(shapes, self.ranges, plan.epsilon, self.device, self._step)
+        if plan.privacy == "central":
+            yield central.canary(plan, self.device)
+            return
+        if plan.ranges == "own":
+            yield "audit: none where ranges are the clients' own: the exact spend says what they cost"
+            return
+        shapes = canaries.audited_shapes(self.weights)
+        if plan.mechanism != TWO_POINT:
+            yield from value_canaries.canaries(plan, shapes, self.ranges, self.device, self._step, self.streams.seed)
+            return
+        claim = canaries.claimed(self.protocol())
+        client = canaries.ClientReports(shapes, self.ranges, float(plan.epsilon or 0.0), self.device, self._step)
         yield canaries.named_canary(client, claim)
         if plan.chosen > 1:
             promise = canaries.shuffled(client, plan.chosen)
             yield canaries.anonymous_canary(client, self.upper_chances_of_others(), claim, promise)
         yield canaries.weight_canary(client, client.most_distinguishing(self.streams.seed))
-        if plan.permute and plan.chosen > 1:
-            yield canaries.arrival_canary(plan.chosen, plan.epsilon, plan.window, self.device)
+        if self.permuted and plan.chosen > 1:
+            yield canaries.arrival_canary(plan.chosen, client.epsilon, self.window, self.device)
 
     def upper_chances_of_others(self) -> NDArray[np.float64]:
         """Probability of an upper report of each weight, for every client of the last round but the first, shape
@@ -170,52 +196,59 @@ class LdpFlRun(Paced):
         """
         trained = self.trained(self.rounds, self.choose(self.rounds)[1:], [])
         counts = {name: shape.numel() for name, shape in canaries.audited_shapes(self.weights).items()}
-        chances = [canaries.upper_chances(one, self.ranges, self.plan.epsilon, counts) for _, one in trained]
+        epsilon = float(self.plan.epsilon or 0.0)
+        chances = [canaries.upper_chances(one, self.ranges, epsilon, counts) for _, one in trained]
         return np.concatenate(chances)
 
     def _step(self, weights: Mapping[str, Tensor], *arguments: Any) -> dict[str, Tensor]:
         """The run's own noisy step as `canaries.Step`, with its own ranges and epsilon whatever the arguments are."""
         return self.reports_of(dict(weights), arguments[-1])
 
-    def _check_permuted(self) -> None:
-        messages = self.plan.chosen * self.dimensions
-        if self.plan.permute and messages > reports.MAX_MESSAGES:
-            raise ValueError(
-                f"permute must be false beyond {reports.MAX_MESSAGES} messages a round (the average is the same), "
-                f"got {self.plan.chosen} clients of {self.dimensions} weights"
-            )
-
     def _first_ranges(self) -> LayerRange:
-        if self.plan.ranges == "fixed":
-            return fixed_ranges(self.weights, self.plan.center, self.plan.radius)
+        if self.plan.ranges != "adaptive":
+            radius = self.plan.radius if self.plan.ranges == "fixed" else self.plan.most
+            return fixed_ranges(self.weights, self.plan.center, radius)
         return self._rule.ranges(self.weights)
 
-    def _aggregate(self, number: int, trained: Iterable[Trained]) -> dict[str, Any]:
+    def _aggregate(self, number: int, chosen: Tensor, trained: Iterable[Trained]) -> dict[str, Any]:
         """Average the clients' reports, update weights and ranges, and return the round's measures."""
-        plan, average = self.plan, self._average(number)
-        measures = LayerMeasures(self.ranges, plan.epsilon if plan.private else math.inf) if plan.clips else None
+        average = self._average(number, chosen)
+        measures = LayerMeasures(self.ranges, self.moments) if self.plan.clips else None
         # One generator for all blocks: torch's keeps 32 bits of a seed, so two of thousands of seeds may coincide.
         noise = self.streams.torch("noise", number, 0, device=self.device)
         for block in reports.blocks(trained, reports.block_size(self.dimensions, self.device)):
-            average.add(self.reports_of(block, noise))
+            radii = own_radii(self.plan, block, noise) if self.plan.ranges == "own" and self.plan.clips else None
+            average.add(self.reports_of(block, noise, radii))
             if measures is not None:
-                measures.add(block)
+                measures.add(block, radii)
         averages = average.averages()
         layers = {} if measures is None else measures.records(averages)
         self._update(averages)
         arrivals = average.arrivals()
         return {"layers": layers} | ({} if arrivals is None else {"arrivals": arrivals})
 
-    def _average(self, number: int) -> reports.Average:
-        if not self.plan.permute:
+    def _aggregate_centrally(self, number: int, chosen: Tensor, trained: Iterable[Trained]) -> dict[str, Any]:  # noqa: ARG002
+        """Add the noisy average of the clients' clipped updates to the weights, and return the round's measures."""
+        plan, total = self.plan, central.ClippedSum(self.weights, self.plan.clip)
+        for block in reports.blocks(trained, reports.block_size(self.dimensions, self.device)):
+            total.add(block)
+        multiplier = central.multiplier_of(plan) if plan.private else None
+        averages, layers = total.averages(multiplier, self.streams.torch("noise", number, 0, device=self.device))
+        self.weights = {name: average.float() for name, average in averages.items()}
+        return {"layers": layers}
+
+    def _average(self, number: int, chosen: Tensor) -> reports.Average:
+        if not self.permuted:
             return reports.PlainAverage()
-        return reports.PermutedAverage(self.plan.window, self.streams.torch("arrivals", number, device=self.device))
+        # Of the run's clients, not of a round's: a slow client is slow in every round.
+        times = self.streams.numpy("pace").uniform(1.0, self.plan.slowest, self.plan.n)[chosen.numpy()]
+        generator = self.streams.torch("arrivals", number, device=self.device)
+        return reports.PermutedAverage(self.window, generator, times.tolist())
 
     def _update(self, averages: dict[str, Tensor]) -> None:
         self.weights = {name: average.float() for name, average in averages.items()}
         if self.plan.ranges == "adaptive" and self.plan.clips:
-            epsilon = self.plan.epsilon if self.plan.private else math.inf
-            noise = noise_variance(averages, self.ranges, epsilon, self.plan.chosen)
+            noise = noise_variance(averages, self.ranges, self.moments, self.plan.chosen)
             self.ranges = self._rule.ranges(averages, noise)
 
 
@@ -277,18 +310,26 @@ def layers_of(names: Iterable[str]) -> list[list[str]]:
     return list(found.values())
 
 
-def noise_variance(weights: Mapping[str, Tensor], ranges: LayerRange, epsilon: float, clients: int) -> dict[str, float]:
+def noise_variance(
+    weights: Mapping[str, Tensor], ranges: LayerRange, moments: Moments | None, clients: int
+) -> dict[str, float]:
     """The server's estimate of the variance that perturbation added to each layer of averaged weights.
 
-    For an averaged weight w, E(w - c)^2 is the noise variance N = (r^2 A^2 - E(w_u - c)^2) / k plus the spread of the
-    true means; substituting it for E(w_u - c)^2 gives N (1 - 1/k) = (r^2 A^2 - E(w - c)^2) / k, at k = 1 nothing.
+    For an averaged weight w of two-point reports, E(w - c)^2 is the noise variance N = (r^2 A^2 - E(w_u - c)^2) / k
+    plus the spread of the true means; substituting it for E(w_u - c)^2 gives N (1 - 1/k) = (r^2 A^2 - E(w - c)^2) / k,
+    at k = 1 nothing. Of another mechanism, it is the variance of a report at the averaged weight, over k.
     """
-    if epsilon == math.inf or clients == 1:
+    if moments is None or clients == 1:
         return dict.fromkeys(weights, 0.0)
     found = {}
     for name, center, radius in zip(ranges.names or (), ranges.centers, ranges.radii, strict=True):
-        second = float((weights[str(name)].double() - center).square().mean())
-        found[str(name)] = max(0.0, ((radius / math.tanh(epsilon / 2)) ** 2 - second) / (clients - 1))
+        away = weights[str(name)].double() - center
+        if moments.amplitude is None:
+            variance = moments.at((away / radius).clamp(-1, 1))[1]
+            found[str(name)] = float(variance.mean()) * radius**2 / clients
+        else:
+            second = float(away.square().mean())
+            found[str(name)] = max(0.0, ((radius * moments.amplitude) ** 2 - second) / (clients - 1))
     return found
 
 
@@ -297,10 +338,63 @@ def _by_name(weights: Mapping[str, Tensor], found: Mapping[str, tuple[float, flo
     return LayerRange(tuple(found[name][0] for name in names), tuple(found[name][1] for name in names), names)
 
 
-_NOTES = (
-    "Reports are taken to be shuffled parameter by parameter among the round's clients; the run averages them "
-    "unpermuted unless `permute` is set, which gives the same average.",
-    "The ranges (c, r) are fixed, or derived from averaged reports: they cost nothing.",
+_MANY_STEPS = 2_500
+"""Samples that a client trains on in a round, over all epochs, from which permuting takes less than a tenth of the
+round: some 0.5 microseconds a message, where training takes 2 ns and more for each sample and weight (on a CPU)."""
+
+
+def permutes(plan: LdpFlSettings, dimensions: int, samples: int) -> bool:
+    """Whether a run splits, delays and mixes its reports: as the plan says, else where it costs little.
+
+    samples: the most that a client has.   Raises ValueError where the plan says so and there are too many messages.
+    """
+    messages = plan.chosen * dimensions
+    if plan.permute is None:
+        reports_travel = plan.private and plan.privacy == "local" and plan.ranges != "own"
+        return reports_travel and samples * plan.epochs >= _MANY_STEPS and messages <= reports.MAX_MESSAGES // 4
+    if plan.permute and messages > reports.MAX_MESSAGES:
+        raise ValueError(
+            f"permute must be false beyond {reports.MAX_MESSAGES} messages a round (the average is the same), "
+            f"got {plan.chosen} clients of {dimensions} weights"
+        )
+    return plan.permute
+
+
+_ABSURD = 1e6
+
+
+def agreed_window(plan: LdpFlSettings, streams: Streams) -> float:
+    """T: the plan's, or the median of all clients' proposals, some of them dishonest."""
+    if plan.dishonest is None:
+        return plan.window
+    proposals = plan.window * streams.numpy("proposals").uniform(0.5, 1.5, plan.n)
+    proposals[: plan.dishonest] = _ABSURD * plan.window
+    return float(np.median(proposals))
+
+
+def own_radii(plan: LdpFlSettings, weights: Mapping[str, Tensor], generator: torch.Generator) -> dict[str, Tensor]:
+    """The radius that each client chooses for each of its layers, by names; shape (clients,).
+
+    The least of `plan.radii` that holds the layer ("extremes": all its weights; "moments": `spread` root mean squares
+    about the center), then randomised response of range_epsilon on their numbers.
+    """
+    grid, found = torch.tensor(plan.radii, dtype=torch.float64, device=generator.device), {}
+    for names in layers_of(weights):
+        away = torch.cat([weights[name].flatten(1).double() for name in names], dim=1).sub(plan.center).abs()
+        fitting = away.amax(1) if plan.rule == "extremes" else plan.spread * away.square().mean(1).sqrt()
+        index = torch.searchsorted(grid, fitting).clamp(max=len(grid) - 1)
+        if plan.private and plan.range_epsilon < math.inf and len(grid) > 1:
+            index = RandomizedResponse(plan.range_epsilon, len(grid)).sample(index, rng=generator)
+        found |= dict.fromkeys(names, grid[index])
+    return found
+
+
+_RANGES = "The ranges (c, r) are fixed, or derived from averaged reports: they cost nothing."
+_OWN = "Each client chooses a radius for each of its layers, and its reports show which."
+_PERMUTED = "The run splits, delays and mixes its reports: the epsilon of shuffled reports is what its server learns."
+_UNPERMUTED = (
+    "The run averages its reports unpermuted, which gives the same average: the epsilon of shuffled reports is that of "
+    "a run with permute=true."
 )
 _CHOSEN = (
     "The server chooses the clients of each round and knows them: a client that is chosen in every round spends all of "
@@ -308,21 +402,31 @@ _CHOSEN = (
 )
 
 
-def spending(name: str, epsilon: float, rounds: int, dimensions: int, chosen: int, clients: int) -> Protocol:
+def spending(name: str, plan: LdpFlSettings, dimensions: int, layers: int, *, permuted: bool) -> Protocol:
     """The protocol of a client that takes part in every round.
 
-    name: of the data.   epsilon: of one report, nats.   dimensions: weights.   chosen: clients per round, of `clients`.
+    name: of the data.   dimensions: weights.   layers: of the network.   permuted: whether the run's reports are.
     """
+    own, paper = plan.ranges == "own", plan.mechanism == TWO_POINT
+    reported = TwoPoint(float(plan.epsilon or 0.0)) if paper else plan.reported
+    named_anyhow = reported.exact_epsilon() == math.inf  # a report of it may name its client, however it is shuffled
+    mixed = None if own or named_anyhow else Shuffling(plan.chosen)
+    steps = [Step(reported, ("rounds", "dimensions"), name="a weight's report", shuffling=mixed)]
+    if own and len(plan.radii) > 1:
+        chooses: Any = (
+            RandomizedResponse(plan.range_epsilon, len(plan.radii)) if plan.range_epsilon < math.inf else None
+        )
+        choice = chooses or ClientRange(float(plan.epsilon or 1.0))
+        steps.append(Step(choice, ("rounds", layers), name="a client's choice of a layer's radius"))
+    notes = [_OWN] if own else [_RANGES] if mixed is None else [_PERMUTED if permuted else _UNPERMUTED, _RANGES]
     return Protocol(
         name=f"LDP-FL on {name}",
-        steps=(
-            Step(TwoPoint(epsilon), ("rounds", "dimensions"), name="a weight's report", shuffling=Shuffling(chosen)),
-        ),
+        steps=tuple(steps),
         unit="client",
         adjacency="replace",
-        rounds=rounds,
+        rounds=plan.rounds,
         dimensions=dimensions,
-        paper="ldp-fl",
+        paper="ldp-fl" if paper and not own else None,
         source="Sun, Qian, Chen, LDP-FL (IJCAI 2021), Algorithms 1 to 3",
-        notes=_NOTES if chosen == clients else (*_NOTES, _CHOSEN),
+        notes=(*notes, *((_CHOSEN,) if plan.chosen < plan.n else ())),
     )

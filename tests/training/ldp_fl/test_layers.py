@@ -10,6 +10,7 @@ import torch
 
 from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.mechanisms.layer_range import LayerRange
+from ldp_audit.training.ldp_fl.moments import TwoPointMoments
 from ldp_audit.training.ldp_fl.reports import LayerMeasures, lemma_3
 from tests.together import together
 from tests.training.ldp_fl.rates import FALSE_ALARM, bias_chance, variance_chance
@@ -21,7 +22,7 @@ RANGE = LayerRange((0.1,), (0.5,), ("w",))
 def record_of(
     weights: torch.Tensor, average: torch.Tensor, epsilon: float = EPSILON, ranges: LayerRange = RANGE
 ) -> dict:
-    measures = LayerMeasures(ranges, epsilon)
+    measures = LayerMeasures(ranges, TwoPointMoments(epsilon) if epsilon < math.inf else None)
     measures.add({"w": weights})
     return measures.records({"w": average})["w"]
 
@@ -87,7 +88,7 @@ def test_a_shift_of_the_average_is_seen(weights: torch.Tensor) -> None:
 
 def test_chunks_add_up_to_the_whole(weights: torch.Tensor) -> None:
     """Sums that forget or repeat a chunk."""
-    average, measures = averaged(weights), LayerMeasures(RANGE, EPSILON)
+    average, measures = averaged(weights), LayerMeasures(RANGE, TwoPointMoments(EPSILON))
     for chunk in weights.split([7, 1, 12]):
         measures.add({"w": chunk})
     whole, parts = record_of(weights, average), measures.records({"w": average})["w"]

@@ -11,6 +11,7 @@ import torch
 from ldp_audit.accounting.protocols.protocol import Shuffling
 from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.training.ldp_fl import reports
+from ldp_audit.training.ldp_fl.moments import TwoPointMoments
 from ldp_audit.training.ldp_fl.plan import PAPER, LdpFl
 from ldp_audit.training.ldp_fl.run import AdaptiveRule, fixed_ranges, layers_of, noise_variance
 from tests.together import together
@@ -41,7 +42,7 @@ MOMENTS = AdaptiveRule("moments", 2.0, 0.01, 1.0)
         ),
         ({"most": 1e308}, r"most must be a number in \[1e-10, 1e10\], got 1e\+308"),
         ({"learning_rate": "fast"}, "learning_rate must be a finite number > 0, got 'fast'"),
-        ({"ranges": "wide"}, "ranges must be one of fixed, adaptive, got 'wide'"),
+        ({"ranges": "wide"}, "ranges must be one of fixed, adaptive, own, got 'wide'"),
         ({"rule": "range"}, "rule must be one of moments, extremes, got 'range'"),
         ({"scheme": "iids"}, "scheme must be one of iid, shards, writers, got 'iids'"),
         ({"least": 2.0}, "most must be >= least = 2.0, got 1.0"),
@@ -92,10 +93,10 @@ def test_the_noise_in_an_average_is_estimated_without_bias() -> None:
     sent = sum(TwoPoint(1.0, 0.0, 0.2).sample(true, rng=generator).double() for _ in range(10)) / 10
     assert isinstance(sent, torch.Tensor)
     exact = float(((0.2 / math.tanh(0.5)) ** 2 - true.double().square()).mean()) / 10
-    assert noise_variance({"a": sent}, ranges, 1.0, 10)["a"] == pytest.approx(exact, rel=0.014)
+    assert noise_variance({"a": sent}, ranges, TwoPointMoments(1.0), 10)["a"] == pytest.approx(exact, rel=0.014)
     spread = float(sent.var(correction=0)) - exact
     assert spread == pytest.approx(0.01 / 3, rel=0.05)
-    assert noise_variance({"a": sent}, ranges, math.inf, 10) == {"a": 0.0}
+    assert noise_variance({"a": sent}, ranges, None, 10) == {"a": 0.0}
 
 
 def test_blocks_are_the_same_however_clients_come() -> None:
