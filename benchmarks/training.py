@@ -22,40 +22,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
-from training_cases import BATCH, CASES, RATE, Case, samples, train_plainly
+from training_cases import CASES
+from training_rounds import HEAD, line, measured, peak_of, say
 
-from ldp_audit.training.client_data import ClientData, LocalWork, draw_orders
 from ldp_audit.training.device import device_of
-from ldp_audit.training.local_training import STRATEGIES, choose_strategy, train_clients
-from ldp_audit.training.models import initial_weights
-from ldp_audit.training.streams import Streams
 
 _FLOWER_WANTED = 3
 _FLOWER_ROUNDS = 6
 _LIMIT = 900  # most seconds of the peer
-
-
-@dataclass(frozen=True)
-class Row:
-    """One measurement.   seconds: the median.   ratio: the loop's time over it.   wanted: the required ratio."""
-
-    case: str
-    strategy: str
-    clients: int
-    seconds: float
-    ratio: float
-    chosen: bool
-    wanted: float
-    share_of_peak: float | None = None
 
 
 def main() -> int:
@@ -70,91 +50,23 @@ def main() -> int:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     device, rows, reached = device_of(), [], True
-    peak = _peak(device) if device.type == "cuda" else None
-    _say(f"torch {torch.__version__}, {device}, {options.threads} threads")
-    _say("| case | clients | strategy | seconds a round | times faster than the loop | asked for | share of peak |")
-    _say("|---|---|---|---|---|---|---|")
+    peak = peak_of(device) if device.type == "cuda" else None
+    say(f"torch {torch.__version__}, {device}, {options.threads} threads")
+    say(HEAD)
     for name in options.only.split(","):
         clients = 500 if name == "vgg" and device.type == "cuda" else options.clients
-        found = _measured(name, CASES[name], clients, options.repeats, device, peak)
+        found = measured(name, CASES[name], clients, options.repeats, device, peak)
         for row in found:
-            _say(_line(row))
+            say(line(row))
         best = min(found, key=lambda row: row.seconds)
         enough = best.ratio >= CASES[name].wanted
         text, fast = _flower(options.peer, name, clients, next(row.seconds for row in found if row.chosen))
-        _say(f"| {name} | {clients} | flower | {text} |")
+        say(f"| {name} | {clients} | flower | {text} |")
         reached = reached and enough and fast
         rows += found
     if options.json:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
     return 0 if reached else 1
-
-
-def _measured(name: str, case: Case, clients: int, repeats: int, device: torch.device, peak: float | None) -> list[Row]:
-    """The loop and every strategy that supports the case, in alternation."""
-    work, jobs = _work(case, clients, device), {}
-    jobs["plain loop"] = lambda: [
-        train_plainly(work.model, work.data.x[i], work.data.y[i], work.orders[0, i]) for i in range(clients)
-    ]
-    for strategy in STRATEGIES:
-        if STRATEGIES[strategy].why_not(work) is None:
-            jobs[strategy] = lambda strategy=strategy: _round(work, strategy)
-    times: dict[str, list[float]] = {job: [] for job in jobs}
-    for turn in range(repeats + 1):
-        for job, run in jobs.items():
-            seconds = _timed(run, device)
-            if turn:
-                times[job].append(seconds)
-    chosen = choose_strategy(work)
-    rows = []
-    for job, seconds in times.items():
-        middle = statistics.median(seconds)
-        ratio = statistics.median(a / b for a, b in zip(times["plain loop"], seconds, strict=True))
-        share = None if peak is None else case.flops(clients) / middle / peak
-        rows.append(Row(name, job, clients, middle, ratio, job == chosen, case.wanted, share))
-    return rows
-
-
-def _work(case: Case, clients: int, device: torch.device) -> LocalWork:
-    x, y = samples(case, clients)
-    data = ClientData(x.to(device), y.to(device), torch.full((clients,), x.shape[1], device=device))
-    model, everyone = case.build().to(device), torch.arange(clients)
-    orders = draw_orders(data, everyone, 1, Streams(1), (1,))
-    weights = initial_weights(model, torch.Generator().manual_seed(1))
-    return LocalWork(model, weights, data, everyone, orders, BATCH, RATE, (1,))
-
-
-def _round(work: LocalWork, strategy: str) -> None:
-    """A round by the public function, including the random orders and all checks."""
-    for _ in train_clients(
-        work.model,
-        work.weights,
-        work.data,
-        work.clients,
-        epochs=1,
-        batch_size=BATCH,
-        learning_rate=RATE,
-        streams=Streams(1),
-        place=(1,),
-        strategy=strategy,
-    ):
-        pass
-
-
-def _timed(run: Callable[[], object], device: torch.device) -> float:
-    start = time.perf_counter()
-    run()
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    return time.perf_counter() - start
-
-
-def _peak(device: torch.device) -> float:
-    """Additions and multiplications per second of large products, in the number format of the clients' training."""
-    size = 8192
-    a = torch.rand((size, size), device=device)
-    seconds = min(_timed(lambda: a @ a, device) for _ in range(10))
-    return 2 * size**3 / seconds
 
 
 def _flower(peer: str | None, name: str, clients: int, ours: float) -> tuple[str, bool]:
@@ -176,18 +88,6 @@ def _flower(peer: str | None, name: str, clients: int, ours: float) -> tuple[str
     ratio = theirs["seconds"] / ours
     text = f"{theirs['seconds']:.3g} (first {theirs['first']:.3g}) | chosen is {ratio:.1f} times faster"
     return f"{text} | {_FLOWER_WANTED} |", ratio >= _FLOWER_WANTED
-
-
-def _line(row: Row) -> str:
-    wanted = "" if row.strategy == "plain loop" else f"{row.wanted:g}"
-    share = "" if row.share_of_peak is None else f"{row.share_of_peak:.1%}"
-    name = f"{row.strategy} (chosen)" if row.chosen else row.strategy
-    return f"| {row.case} | {row.clients} | {name} | {row.seconds:.4g} | {row.ratio:.2f} | {wanted} | {share} |"
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":
