@@ -13,7 +13,7 @@ WHEELS = $$($(BIN)/python -m pip config get global.find-links 2>/dev/null | tr '
 QUICKLY = UV_FIND_LINKS="$(WHEELS)" $(BIN)/uv pip install --quiet --python $(1) $(2) 2>/dev/null || \
 	$(BIN)/python -m pip --python $(1) install --quiet --disable-pip-version-check $(2)
 
-.PHONY: help report data reproduce docs notebooks fuzz site bench bench-samplers bench-coverage bench-accounting bench-everyday bench-auditors bench-implementation bench-training bench-reading golden nightly findings package sbom test test-slow test-floors test-peers lint format constraints hashes clean
+.PHONY: help report data reproduce docs notebooks fuzz site bench bench-samplers bench-coverage bench-accounting bench-everyday bench-auditors bench-implementation bench-training bench-reading gpu golden nightly findings package sbom test test-slow test-floors test-peers lint format constraints hashes clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -83,6 +83,10 @@ bench-auditors: $(VENV)/.installed-dev ## the auditor beside its peers; PEERS="-
 
 bench-training: $(VENV)/.installed-dev ## rounds of clients beside the plain loop; PEERS="--peer flower=PYTHON"
 	$(BIN)/python benchmarks/training.py $(PEERS)
+
+gpu: $(VENV)/.installed ## every figure of training on a GPU, in four minutes, into build/gpu.json; ARGS="--only equality"
+	mkdir -p build
+	PYTHONPATH=. $(BIN)/python benchmarks/gpu.py --json build/gpu.json $(ARGS)
 
 bench-accounting: $(VENV)/.installed-dev ## compositions beside peers; PEERS="--peer NAME=PYTHON ..."
 	$(BIN)/python benchmarks/accounting.py $(PEERS)
