@@ -15,22 +15,36 @@ import torch
 from torch import nn
 
 from ldp_audit.mechanisms import SubsampleRelease
-from ldp_audit.training.fedmd_nfdp.settings import kind_and_widths
-from ldp_audit.training.models import initial_weights
+from ldp_audit.training.fedmd_nfdp.settings import is_own, kind_and_widths
+from ldp_audit.training.models import build, initial_weights
 
 
 def network(name: str, shape: tuple[int, int, int], outputs: int, generator: torch.Generator) -> nn.Module:
     """The network with this name on the CPU, with torch's default initial weights, drawn from the generator.
 
+    A user's own network keeps the initial weights that its function gives it (`models.build`).
+
     shape: (channels, height, width) of an image.   outputs: scores per image.
-    Raises ValueError for an unknown name, and if pooling reduces the image to nothing.
+    Raises ValueError for an unknown name, if pooling reduces the image to nothing, and for a user's network that cannot
+    be trained reproducibly or has another number of outputs.
     """
+    if is_own(name):
+        return _own(name, tuple(shape), outputs, generator)
     kind, widths = kind_and_widths(name)
     with torch.device("meta"):  # without drawing weights
         layers, features = _convolutions(name, shape, widths) if kind == "cnn" else _hidden(math.prod(shape), widths)
         model = nn.Sequential(*layers, nn.Linear(features, outputs))
     model.to_empty(device="cpu")
     model.load_state_dict(initial_weights(model, generator))
+    return model
+
+
+def _own(name: str, shape: tuple[int, ...], outputs: int, generator: torch.Generator) -> nn.Module:
+    model = build(name, shape, outputs, generator)
+    with torch.no_grad():
+        found = tuple(model(torch.zeros(2, *shape)).shape)  # two images, as one hides a lost batch dimension
+    if found != (2, outputs):
+        raise ValueError(f"network {name!r} must give {outputs} scores per image, shape {(2, outputs)}, got {found}")
     return model
 
 

@@ -56,7 +56,8 @@ class FedMdSettings:
     split: of the private records: "iid", "classes", "writers" or "subclasses"; see `public_split`.
     classes_per_party: for split "classes", >= 1.
     networks: names such as "cnn-8-16+mlp-64", assigned to the parties cyclically: two 3x3 convolutions of 8 and 16
-        channels, each with ReLU and 2x2 max-pooling, and a linear layer; one hidden layer of 64.
+        channels, each with ReLU and 2x2 max-pooling, and a linear layer; one hidden layer of 64. A name may be a user's
+        own network, as package.module:function (`models.Builder`), which keeps the weights that the function gives it.
     scores: what is communicated: "logits", "softmax" or "argmax".
     outputs: "all": scores of public and private classes, as in FedMD; "private": of the private ones only.
     rounds: of communication, >= 1.
@@ -125,14 +126,26 @@ class FedMdSettings:
         return self.method in ("nfdp-with", "nfdp-without", "np", "ldp")
 
 
+_NAMES = "networks must be names such as cnn-16-32, mlp-64 or package.module:function, joined by +"
+
+
 def names_of(networks: str) -> tuple[str, ...]:
     """The networks' names in a text such as "cnn-8-16+mlp-64". Raises ValueError, quoting the bad part."""
     if not isinstance(networks, str):
-        raise ValueError(f"networks must be names such as cnn-16-32 joined by +, got {networks!r}")
+        raise ValueError(f"{_NAMES}, got {networks!r}")
     names = tuple(networks.split("+"))
     for name in names:
-        kind_and_widths(name)
+        if is_own(name):
+            if not all(name.rpartition(":")[::2]):
+                raise ValueError(f"{_NAMES}, got {name!r}")
+        else:
+            kind_and_widths(name)
     return names
+
+
+def is_own(name: str) -> bool:
+    """Whether this is a user's own network, package.module:function."""
+    return ":" in name
 
 
 def network_names(plan: FedMdSettings) -> tuple[str, ...]:
@@ -147,5 +160,5 @@ def kind_and_widths(name: str) -> tuple[str, tuple[int, ...]]:
     kind, *widths = name.split("-")
     numbers = all(width.isascii() and width.isdigit() and int(width) > 0 for width in widths)
     if kind not in ("cnn", "mlp") or not widths or not numbers:
-        raise ValueError(f"networks must be names such as cnn-16-32 or mlp-64, joined by +, got {name!r}")
+        raise ValueError(f"{_NAMES}, got {name!r}")
     return kind, tuple(int(width) for width in widths)

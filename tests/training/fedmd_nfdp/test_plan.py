@@ -31,6 +31,8 @@ from tests.training.fedmd_nfdp.small import CPU, finished, images, run
         ({"networks": "cnn"}, "networks must be names such as cnn-16-32"),
         ({"networks": "cnn-0"}, "networks must be names such as cnn-16-32"),
         ({"networks": 3}, "networks must be names such as cnn-16-32"),
+        ({"networks": "mlp-6+mine:"}, "networks must be names such as .* package.module:function, .* got 'mine:'"),
+        ({"networks": ":mine"}, "networks must be names such as .* got ':mine'"),
         ({"learning_rate": 0.0}, "learning_rate must be a finite number > 0"),
         ({"clip_norm": math.inf}, "clip_norm must be a finite number > 0"),
         ({"budget_epsilon": 1.0}, "budget_epsilon and budget_delta must be given together"),
