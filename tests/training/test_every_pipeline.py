@@ -37,6 +37,7 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
     *(("ldp-fl", one) for one in ({"mechanism": "Laplace"}, {"privacy": "central"}, {"ranges": "own"})),
     *(("fedsel", {"solution": one, "repeats": 1}) for one in ("PE-PM", "PM", "PM-RP", "PS-HM-O")),
     *(("fedmd-nfdp", one) for one in ({}, {"method": "ldp"}, {"method": "centralised"}, {"scores": "argmax"})),
+    *(("fedmd-nfdp", {"optimizer": "kept", **one}) for one in ({}, {"method": "alone"}, {"k": 0, "digest_epochs": 0})),
 ]
 every = together("name", pipeline.PIPELINES)
 

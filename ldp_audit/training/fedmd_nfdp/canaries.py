@@ -80,7 +80,7 @@ class PartyRecords:
             first=self.first,
             epochs=self.plan.private_epochs,
             batch_size=self.plan.private_batch,
-            learning_rate=self.plan.learning_rate,
+            optimizer=distillation.adam(model, self.plan.learning_rate),
             generator=generator,
         )
         outputs = distillation.outputs_of(model, self.image, self.first)

@@ -59,6 +59,11 @@ def digest_loss(kind: str) -> Loss:
     return functional.l1_loss if kind == "logits" else functional.cross_entropy
 
 
+def adam(model: nn.Module, learning_rate: float) -> torch.optim.Adam:
+    """A new optimiser of this network."""
+    return torch.optim.Adam(model.parameters(), lr=learning_rate, fused=True)
+
+
 def train(
     model: nn.Module,
     x: torch.Tensor,
@@ -68,16 +73,15 @@ def train(
     first: int,
     epochs: int,
     batch_size: int,
-    learning_rate: float,
+    optimizer: torch.optim.Optimizer,
     generator: torch.Generator,
 ) -> None:
-    """Train in place by a new Adam optimiser, on batches in an order drawn from the generator (on the CPU).
+    """Train in place, on batches in an order drawn from the generator (on the CPU).
 
     target: labels or scores, as the loss takes them.   first: index of the first output used.   No records: no change.
     """
     if not len(x) or not epochs:
         return
-    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate, fused=True)
     for _ in range(epochs):
         order = torch.randperm(len(x), generator=generator).to(x.device)
         for batch in order.split(batch_size):

@@ -9,6 +9,7 @@ Source: Sun, Lyu, FedMD-NFDP (IJCAI 2021), Algorithm 1, line 3, and Theorems 1 a
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -73,6 +74,7 @@ class Party:
 
     number: 0, 1, ...   name, model: its network's name, and the network.
     x, y: its training records, shapes (k, channels, height, width) and (k,).
+    optimizer: of all its phases after pre-training; None if each has a new one.
     """
 
     number: int
@@ -80,9 +82,30 @@ class Party:
     model: nn.Module
     x: torch.Tensor
     y: torch.Tensor
+    optimizer: torch.optim.Adam | None = None
 
 
 def sampled(count: int, sampling: SubsampleRelease | None, generator: torch.Generator) -> torch.Tensor:
     """Indices of the records, among a party's `count`, that it trains on, int64, shape (k,); all without a sampling."""
     places = torch.arange(count, device=generator.device)
     return places if sampling is None else sampling.sample(places, rng=generator)
+
+
+_MOMENTS = ("exp_avg", "exp_avg_sq")
+
+
+def moments_of(optimizer: torch.optim.Adam) -> dict[int, dict[str, torch.Tensor]]:
+    """Copies on the CPU of what Adam has kept of each weight, by the weight's number; empty before a first step."""
+    held = optimizer.state_dict()["state"]
+    return {number: {name: value.cpu().clone() for name, value in one.items()} for number, one in held.items()}
+
+
+def restore_moments(optimizer: torch.optim.Adam, moments: Mapping[int, Mapping[str, torch.Tensor]]) -> None:
+    """Continue from copies of these moments. Raises ValueError for those of other weights."""
+    own = optimizer.state_dict()
+    shapes = [tuple(weight.shape) for group in optimizer.param_groups for weight in group["params"]]
+    found = {number: [tuple(one[name].shape) for name in _MOMENTS] for number, one in moments.items()}
+    if found and found != {number: [shape] * len(_MOMENTS) for number, shape in enumerate(shapes)}:
+        raise ValueError(f"state must have moments of weights of shapes {shapes}, got {found}")
+    copied = {number: {name: value.clone() for name, value in one.items()} for number, one in moments.items()}
+    optimizer.load_state_dict({**own, "state": copied})

@@ -25,7 +25,7 @@ from ldp_audit.training.canary import Canary
 from ldp_audit.training.datasets import Images
 from ldp_audit.training.fedmd_nfdp import canaries, distillation, spending
 from ldp_audit.training.fedmd_nfdp.canaries import PartyRecords
-from ldp_audit.training.fedmd_nfdp.networks import Party, network, sampled
+from ldp_audit.training.fedmd_nfdp.networks import Party, moments_of, network, restore_moments, sampled
 from ldp_audit.training.fedmd_nfdp.public_split import Holdings, holdings
 from ldp_audit.training.fedmd_nfdp.settings import FedMdSettings, names_of, network_names
 from ldp_audit.training.pipeline import Paced
@@ -71,12 +71,13 @@ class FedMdRun(Paced):
         return (self.evaluate() if self.evaluates(number) else {}) | record
 
     def state(self) -> dict[str, Any]:
-        """The networks' weights; samples and splits follow from the seed."""
+        """The networks' weights, and the moments of kept optimisers; samples and splits follow from the seed."""
         weights = [
             {name: value.detach().cpu().clone() for name, value in party.model.state_dict().items()}
             for party in self.parties
         ]
-        return {"weights": weights}
+        kept = [moments_of(party.optimizer) for party in self.parties if party.optimizer is not None]
+        return {"weights": weights, "optimizers": kept} if kept else {"weights": weights}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a state. Raises ValueError for a state of another run."""
@@ -89,6 +90,12 @@ class FedMdRun(Paced):
             if known != found:
                 raise ValueError(f"state must have weights of shapes {known} for party {party.number}, got {found}")
             party.model.load_state_dict(held)
+        kept = [party.optimizer for party in self.parties if party.optimizer is not None]
+        moments = state.get("optimizers", [])
+        if len(moments) != len(kept):
+            raise ValueError(f"state must have the moments of {len(kept)} optimisers, got {len(moments)}")
+        for optimizer, held in zip(kept, moments, strict=True):
+            restore_moments(optimizer, held)
 
     def protocol(self) -> Protocol | None:
         """One sample, or all noisy queries; None if nothing protects the records, or nothing is released."""
@@ -109,7 +116,7 @@ class FedMdRun(Paced):
 
     def _attacked_party(self, number: int, share: np.ndarray) -> PartyRecords:
         """A party after its pre-training, with an inverted public image as its first record."""
-        party = replace(self.parties[number], model=copy.deepcopy(self.parties[number].model))
+        party = replace(self.parties[number], model=copy.deepcopy(self.parties[number].model), optimizer=None)
         self._pretrain(party)
         records = self._records(self.data, share)
         held = PartyRecords(self.plan, party.model, *records, self.first, 1 - self.public_x[:1], label=0)
@@ -126,14 +133,18 @@ class FedMdRun(Paced):
         names = network_names(self.plan)
         if self.plan.method == "centralised":  # on all parties' records
             pool = self._records(data, np.concatenate(held.private))
-            return [Party(number, name, self._network(name, data), *pool) for number, name in enumerate(names)]
+            return [self._party(number, name, data, pool) for number, name in enumerate(names)]
         found = []
         for number, share in enumerate(held.private):
             release = spending.sampling_of(self.plan, len(share))
             drawn = sampled(len(share), release, self.streams.torch("sample", number))
-            name = names[number]
-            found.append(Party(number, name, self._network(name, data), *self._records(data, share[drawn.numpy()])))
+            found.append(self._party(number, names[number], data, self._records(data, share[drawn.numpy()])))
         return found
+
+    def _party(self, number: int, name: str, data: Images, records: tuple[torch.Tensor, torch.Tensor]) -> Party:
+        model = self._network(name, data)
+        kept = distillation.adam(model, self.plan.learning_rate) if self.plan.optimizer == "kept" else None
+        return Party(number, name, model, *records, kept)
 
     def _network(self, name: str, data: Images) -> nn.Module:
         place = names_of(self.plan.networks).index(name)
@@ -215,6 +226,7 @@ class FedMdRun(Paced):
         number: int,
         epochs: int,
     ) -> None:
+        lasting = None if phase == "pretrain" else party.optimizer
         distillation.train(
             party.model,
             x,
@@ -223,7 +235,7 @@ class FedMdRun(Paced):
             first=0 if phase == "pretrain" else self.first,
             epochs=epochs,
             batch_size=self.private_batch if phase == "revisit" else self.plan.public_batch,
-            learning_rate=self.plan.learning_rate,
+            optimizer=lasting or distillation.adam(party.model, self.plan.learning_rate),
             generator=self.streams.torch(phase, number, party.number),
         )
         self._trainings += 1

@@ -25,6 +25,7 @@ _ACCEPTED = {
     "split": SPLITS,
     "scores": SCORES,
     "outputs": ("all", "private"),
+    "optimizer": ("reset", "kept"),
     "noise": NOISES,
 }
 _LEAST = {
@@ -68,7 +69,9 @@ class FedMdSettings:
     revisit_epochs: on the private records in each round, >= 0.
     public_batch: images of a batch in pre-training and Digest, >= 1.
     private_batch: records of a batch in training on private ones, >= 1; per party if centralised.
-    learning_rate: of Adam, which is reset in each phase, > 0.
+    learning_rate: of Adam, > 0.
+    optimizer: Adam's moments at the beginning of a phase (training on private records, Digest, Revisit): "reset", or
+        "kept" from the party's last phase. Pre-training is shared and has its own. The paper does not say which.
     noise: of method "ldp": "gaussian" or "laplace".
     budget_epsilon: of method "ldp", for all rounds together, >= 0, nats; none: the paper's value for nfdp-with.
     budget_delta: likewise, in [0, 1).
@@ -93,6 +96,7 @@ class FedMdSettings:
     public_batch: int = 100
     private_batch: int = 16
     learning_rate: float = 0.005
+    optimizer: str = "reset"
     noise: str = "gaussian"
     budget_epsilon: float | None = None
     budget_delta: float | None = None

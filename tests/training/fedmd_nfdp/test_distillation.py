@@ -112,7 +112,7 @@ def test_only_the_outputs_that_count_are_trained() -> None:
         first=2,
         epochs=3,
         batch_size=4,
-        learning_rate=0.1,
+        optimizer=distillation.adam(model, 0.1),
         generator=generator,
     )
     assert torch.equal(model.weight[:2], before[:2])

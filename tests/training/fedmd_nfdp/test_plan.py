@@ -23,6 +23,7 @@ from tests.training.fedmd_nfdp.small import CPU, finished, images, run
     ("settings", "says"),
     [
         ({"method": "fedmd"}, "method must be one of nfdp-with"),
+        ({"optimizer": "adam"}, "optimizer must be one of reset, kept, got 'adam'"),
         ({"scores": "probabilities"}, "scores must be one of logits"),
         ({"k": -1}, "k must be a whole number >= 0, got -1"),
         ({"k": 2.0}, "k must be a whole number >= 0, got 2.0"),

@@ -25,6 +25,51 @@ def test_another_runs_state_is_refused(damage: str) -> None:
         one.restore(state)
 
 
+def test_a_state_without_its_optimisers_or_with_others_is_refused() -> None:
+    """A resumed run that begins its moments anew in silence."""
+    (one, _), (bare, _) = finished(optimizer="kept", rounds=1), finished(rounds=1)
+    state = one.state()
+    with pytest.raises(ValueError, match="state must have the moments of 3 optimisers, got 0"):
+        one.restore(bare.state())
+    with pytest.raises(ValueError, match="state must have the moments of 0 optimisers, got 3"):
+        bare.restore(state)
+    with pytest.raises(ValueError, match="state must have moments of weights of shapes"):
+        one.restore({**state, "optimizers": state["optimizers"][::-1][:1] * 3})
+
+
+def test_a_kept_optimiser_is_the_partys_own_through_all_phases_but_pre_training(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A setting that keeps nothing, moments that parties share, and those of pre-training or of a last phase alone."""
+    used: list[int] = []
+    own = distillation.train
+
+    def noted(*given: Any, optimizer: torch.optim.Optimizer, **named: Any) -> None:
+        used.append(id(optimizer) if optimizer in kept else 0)
+        own(*given, optimizer=optimizer, **named)
+
+    monkeypatch.setattr(distillation, "train", noted)
+    for optimizer, expected in (("kept", 3), ("reset", 0)):
+        one = run(networks="mlp-6", rounds=2, optimizer=optimizer)
+        kept, used[:] = [party.optimizer for party in one.parties if party.optimizer is not None], []
+        records = [one.advance(number) for number in (1, 2)]
+        assert len({number for number in used if number}) == len(kept) == expected
+        assert used[0] == 0, "pre-training, once for the one network"
+        assert len(used) == 1 + 3 * 5
+        assert used.count(0) == 1 + (0 if kept else 3 * 5)
+        assert all(0 <= record["accuracy"] <= 1 for record in records)
+
+
+def test_a_first_phase_does_not_depend_on_what_is_kept_and_a_second_one_does() -> None:
+    """Moments that reach the first training from pre-training, or the second one from nowhere."""
+    settings = {"method": "alone", "networks": "mlp-6", "rounds": 1}
+    for epochs, equal in ((0, True), (1, False)):
+        (one, _), (other, _) = (
+            finished(**settings, revisit_epochs=epochs, optimizer=name) for name in ("reset", "kept")
+        )
+        assert torch.equal(one.parties[0].model[1].weight, other.parties[0].model[1].weight) == equal  # type: ignore[index]
+
+
 @together("method", METHODS)
 @together("scores", SCORES)
 def test_every_method_runs_with_all_scores(method: str, scores: str) -> None:
