@@ -74,7 +74,7 @@ def load_syn_l(**options: Any) -> Table:
 
 
 def _name(name: str, options: dict[str, Any]) -> str:
-    """The name with the settings that differ from FedSel's: Table 3 is for c1 = 0.01, c2 = 0.9."""
+    """The name with the settings that differ from those of FedSel's Table 3, c1 = 0.01 and c2 = 0.9."""
     usual = {"c1": 0.01, "c2": 0.9, "noise": 0, "bound": 2, "labels": "sparse"}
     other = {key: value for key, value in options.items() if key not in ("seed", "name") and usual.get(key) != value}
     return " ".join([name, *(f"{key}={value}" for key, value in other.items())])
@@ -82,7 +82,7 @@ def _name(name: str, options: dict[str, Any]) -> str:
 
 def load_syn_h(**options: Any) -> Table:
     """FedSel's syn-H: 100,000 records of 300 columns; other options as for `load`."""
-    chosen: dict[str, Any] = {"records": 100_000, "columns": 300, "name": "syn-h"} | options
+    chosen: dict[str, Any] = {"records": 100_000, "columns": 300, "name": _name("syn-h", options)} | options
     return load(**chosen)
 
 

@@ -105,7 +105,8 @@ def test_the_papers_sets_have_their_names_and_widths(name: str, columns: int) ->
 
 
 def test_other_data_than_table_3s_have_another_name() -> None:
-    """Would catch that the paper's numbers stand beside other data."""
+    """Would catch that the paper's numbers stand beside other data, and two of FedSel's sets under one name."""
+    assert _load("syn-h", records=20, c1=0.1, c2=0.6).name == "syn-h records=20 c1=0.1 c2=0.6"
     assert _load("syn-l", records=20, c1=0.1).name == "syn-l records=20 c1=0.1"
     assert _load("syn-l", c1=0.01, c2=0.9, seed=4).name == "syn-l"
 
