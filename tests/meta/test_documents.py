@@ -159,6 +159,21 @@ def test_every_verdict_is_explained() -> None:
     assert all(str(verdict) in page for verdict in Verdict if verdict is not Verdict.NUMERIC)
 
 
+def missing_tests(text: str) -> list[str]:
+    """The tests that a text names, tests/file.py::name, and that are not there."""
+    named = re.findall(r"(tests/[\w/]+\.py)::(\w+)", text)
+    sources = {file: (ROOT / file).read_text("utf-8") if (ROOT / file).exists() else "" for file, _ in named}
+    return [f"{file}::{test}" for file, test in named if f"\ndef {test}(" not in sources[file]]
+
+
+def test_every_test_that_a_page_names_is_there() -> None:
+    for page in [ROOT / "README.md", *PAGES]:
+        assert not missing_tests(page.read_text(encoding="utf-8")), name(page)
+    assert "tests/training/fedsel/test_run.py::" in (DOCS / "training.md").read_text(encoding="utf-8")
+    here = "tests/meta/test_documents.py"
+    assert missing_tests(f"`{here}::links` `{here}::link` tests/none.py::a") == [f"{here}::link", "tests/none.py::a"]
+
+
 def links() -> list[tuple[Path, str]]:
     """Every page with every address that it links to."""
     pages = [ROOT / "README.md", *PAGES]

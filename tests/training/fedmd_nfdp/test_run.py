@@ -10,6 +10,7 @@ import torch
 
 from ldp_audit.training.fedmd_nfdp import distillation
 from ldp_audit.training.fedmd_nfdp.networks import network
+from ldp_audit.training.fedmd_nfdp.run import FedMdRun
 from ldp_audit.training.fedmd_nfdp.settings import METHODS, SCORES, SMALL, names_of
 from ldp_audit.training.results import accuracy_of
 from tests.together import together
@@ -123,6 +124,50 @@ def test_pretraining_is_public_and_shared() -> None:
     assert all(torch.equal(first[name], other[name]) for other in others for name in first)
     start = dict(run(networks="mlp-6").parties[0].model.state_dict())
     assert not all(torch.equal(first[name], start[name]) for name in first)
+
+
+def trainings(monkeypatch: pytest.MonkeyPatch, **settings: Any) -> tuple[FedMdRun, list[dict[str, Any]]]:
+    """A run after its rounds, and what each of its trainings was given."""
+    found: list[dict[str, Any]] = []
+    own = distillation.train
+
+    def noted(model: Any, x: torch.Tensor, target: torch.Tensor, *more: Any, **named: Any) -> None:
+        found.append({"model": model, "x": x.clone(), "soft": target.dim() == 2, **named})
+        own(model, x, target, *more, **named)
+
+    monkeypatch.setattr(distillation, "train", noted)
+    one, _ = finished(**settings)
+    return one, found
+
+
+def test_phases_follow_each_other_with_their_own_epochs_and_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Revisit before Digest, epochs or batches of another phase, records for images: Algorithm 1's two phases."""
+    one, found = trainings(
+        monkeypatch,
+        pretrain_epochs=1,
+        private_epochs=2,
+        digest_epochs=3,
+        revisit_epochs=4,
+        public_batch=8,
+        private_batch=5,
+    )
+    pretrain, private = (False, 72, 1, 8), (False, 5, 2, 5)
+    digest, revisit = (True, 10, 3, 8), (False, 5, 4, 5)
+    expected = [pretrain] * 2 + [private] * 3 + ([digest] * 3 + [revisit] * 3) * 2
+    assert [(each["soft"], len(each["x"]), each["epochs"], each["batch_size"]) for each in found] == expected
+    models = [party.model for party in one.parties]
+    assert [each["model"] for each in found] == models[:2] + models * 5
+
+
+def test_public_images_are_drawn_anew_in_each_round_and_are_the_same_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One subset for all rounds, one for each party, whose mean would be of different images, and repeated images."""
+    _, found = trainings(monkeypatch, rounds=3)
+    rounds = [each["x"] for each in found if each["soft"]]
+    assert len(rounds) == 9
+    for first, *others in (rounds[:3], rounds[3:6], rounds[6:]):
+        assert all(torch.equal(first, other) for other in others)
+        assert len(first.flatten(1).unique(dim=0)) == 10
+    assert len({tuple(images.flatten().tolist()) for images in rounds}) == 3
 
 
 def test_alone_nobody_scores_public_images(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,20 @@ def test_training_without_noise_learns(model: str) -> None:
     assert run.advance(run.rounds)["accuracy"] > 0.85
 
 
+def test_a_round_moves_the_weights_by_alpha_times_the_mean_of_its_users_reports() -> None:
+    """Catches a sum for a mean, the users of another round or fold, and a lost learning rate: Algorithm 1, 9 to 11."""
+    run = started(solution="NP", learning_rate=0.7, penalty=0.1)
+    before = run.weights
+    for number in (1, 2):
+        before = run.weights
+        run.advance(number)
+    for place in (0, 7):
+        users = run.order_of(0)[place, int(run.edges[1]) : int(run.edges[2])]
+        rows = run.records_of[place][users]
+        mean = run_module.gradients("logistic", run.x[rows], run.y[rows], before[place], 0.1).mean(0)
+        torch.testing.assert_close(run.weights[place], before[place] - 0.7 * mean)
+
+
 @together("settings", [{"solution": "NP"}, {"solution": "NP-K", "epochs": 2, "model": "svm"}])
 def test_a_batch_is_its_single_runs(settings: dict[str, Any]) -> None:
     """Catches models of a batch that share users, weights, or states; without noise they differ by rounding alone."""
