@@ -165,7 +165,8 @@ def _printed(document: Mapping[str, Any]) -> list[list[str]]:
         unit = "" if one["unit"] == "accuracy" else " points"
         cells = [f"{one['printed']:{digits}}{unit}", f"{one['measured']:{digits}}{unit}", ends]
         other = f" (other data: {one['other']})" if one.get("other") else ""
-        rows.append([one["place"] + other, one["what"], *cells])
+        idle = f" (not compared: {one['idle']})" if one.get("idle") else ""
+        rows.append([one["place"] + other, one["what"] + idle, *cells])
     return rows
 
 

@@ -1,5 +1,5 @@
 """Statistical tests of a paper's qualitative findings on the results of a sweep: seen, not seen, the opposite,
-or not tested: a single run tests nothing.
+not tested (a single run tests nothing), or not compared (a side of the comparison learnt nothing).
 
 The module of a plan lists functions `(results) -> Finding | None` as FINDINGS; None if the results lack the runs.
 `results` is the document that `ldp-audit train` writes (`results.py`).
@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from ldp_audit.training.results import interval
 
-Verdict = Literal["seen", "not seen", "opposite", "not tested"]
+Verdict = Literal["seen", "not seen", "opposite", "not tested", "not compared"]
 
 
 @dataclass(frozen=True)
@@ -126,15 +126,16 @@ def _unseen(differences: Sequence[float]) -> Verdict:
 
 
 def all_of(verdicts: Sequence[Verdict], *, opposite: bool) -> Verdict:
-    """The verdict on a finding that is seen where all of its parts are.
+    """The verdict on a finding that is seen where all of its parts are that can be compared.
 
     opposite: whether a part is, at an error rate that is divided by their number.
     """
+    compared = set(verdicts) - {"not compared"}
     if opposite:
         return "opposite"
-    if "not tested" in verdicts:
+    if "not tested" in compared:
         return "not tested"
-    return "seen" if set(verdicts) == {"seen"} else "not seen"
+    return "not compared" if not compared else "seen" if compared == {"seen"} else "not seen"
 
 
 def _numbers(low: float, mean: float, high: float, count: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@
      "spend":    [{"settings": a point's, ... see spend.py}, ...],
      "audit":    [{"settings": a point's, ... see canary.audit_run}, ...], or None without --audit,
      "findings": [{"key", "says", "verdict", "numbers", "error_rate", "place", "note"}, ...],
-     "printed":  [{"place", "what", "unit", "printed", "measured", "low", "high", "values", "other"}, ...]}: see Row
+     "printed":  [the fields of a Row, ...]}
 
 The accuracy of a run is that of its last round. A point's interval is Student's at 95% over its repeats. For a single
 run of several batched trainings ("accuracies") it is over these; if they are folds of a cross-validation (a setting of
@@ -162,6 +162,7 @@ class Row:
     printed, measured: in that unit.   low, high: 95% interval of the measured mean; None for a single run.
     values: of each run, or of each repeat of a cross-validation; measured is their mean.
     other: how the runs' data differ from the paper's, if they do.
+    idle: of a difference, which of its two methods learnt nothing, if one did not.
     """
 
     place: str
@@ -173,6 +174,7 @@ class Row:
     high: float | None = None
     values: tuple[float, ...] = ()
     other: str = ""
+    idle: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

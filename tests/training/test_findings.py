@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.training.findings import Finding, accuracies, greater, measured, paired, rising, within
+from ldp_audit.training.findings import Finding, Verdict, accuracies, all_of, greater, measured, paired, rising, within
 from ldp_audit.training.pipeline import judge
 from ldp_audit.training.results import interval
 from tests.frequency import assert_frequency
@@ -142,6 +142,24 @@ def test_what_is_not_there_is_seen_at_the_stated_rate() -> None:
     verdicts = [greater(list(row), 0.05)[0] for row in rng.standard_normal((trials, 5))]
     for verdict in ("seen", "opposite"):
         assert_frequency(verdicts.count(verdict), trials, 0.05)
+
+
+@together(
+    ("verdicts", "verdict"),
+    [
+        (["seen", "seen"], "seen"),
+        (["seen", "not seen"], "not seen"),
+        (["seen", "not tested"], "not tested"),
+        (["seen", "opposite"], "opposite"),
+        (["seen", "not compared"], "seen"),
+        (["not seen", "not compared"], "not seen"),
+        (["not compared", "not tested"], "not tested"),
+        (["not compared", "not compared"], "not compared"),
+    ],
+)
+def test_a_finding_of_parts_is_about_those_that_are_compared(verdicts: list[Verdict], verdict: str) -> None:
+    """Catches a verdict out of no comparison, and one that a part without a verdict decides."""
+    assert all_of(verdicts, opposite="opposite" in verdicts) == verdict
 
 
 def test_findings_without_runs_are_left_out() -> None:

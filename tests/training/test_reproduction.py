@@ -124,13 +124,18 @@ def fedmd(one: Experiment) -> dict[str, Any]:
     return {"data": {"name": "mnist"}, "runs": runs, "spend": []}
 
 
-def adult(best: Mapping[str, float]) -> dict[str, Any]:
-    """Every solution has 0.9 at its best rate in the repeats that choose, else 0.85; then it has 0.8, else 0.95."""
+def adult(best: Mapping[str, float], **reported: float) -> dict[str, Any]:
+    """Every solution has 0.9 at its best rate in the repeats that choose, else 0.85; then it has 0.8, else 0.95.
+
+    reported: another accuracy of flat PM's in the repeats that are reported, by its model, at the best rate of all.
+    """
     runs = []
     for job in jobs_of(FedSel, ADULT.sweeps(), 0):
         right = job.settings["learning_rate"] == best[job.settings["solution"]]
         wobble = [0.0001 * (place * len(job.settings["solution"]) % 7) for place in range(8 * 5)]
-        values = [(0.9 if right else 0.85)] * 15 + [(0.8 if right else 0.95)] * 25
+        flat = job.settings["solution"] == "PM" and job.settings["learning_rate"] == 10.0
+        then = reported.get(job.settings["model"] if flat else "", 0.8 if right else 0.95)
+        values = [(0.9 if right else 0.85)] * 15 + [then] * 25
         accuracies = [a + b for a, b in zip(values, wobble, strict=True)]
         runs.append({"settings": dict(job.settings), "seed": job.seed, "rounds": [{"accuracies": accuracies}]})
     return {"data": {"name": "adult", "positive": 0.24, "columns": 123}, "runs": runs, "spend": []}
@@ -139,17 +144,47 @@ def adult(best: Mapping[str, float]) -> dict[str, Any]:
 def test_rates_are_chosen_on_repeats_that_are_not_reported() -> None:
     """Reported are the accuracies at what the first three repeats chose, and only of the other five."""
     best = dict.fromkeys(("EXP-PM", "EXP-PM-C", "PE-PM", "PE-PM-C", "PS-PM", "PS-PM-C"), 10.0) | {"PM": 0.3}
-    shared, favourable, own = judged(ADULT, adult(best))
+    shared, own = judged(ADULT, adult(best))
     assert set(own.rates.values()) == {10.0, 0.3}
     assert {name for (_, name), rate in own.rates.items() if rate == 0.3} == {"PM"}
-    assert set(shared.rates.values()) == set(favourable.rates.values()) == {10.0}
+    assert set(shared.rates.values()) == {10.0}
+    assert shared.name == "the one rate best for the mean of all, also the one rate most favourable to selection"
     gains = [one.row.measured for one in own.figures if "gain" in one.row.what]
     assert gains == pytest.approx([0.0] * 6, abs=0.1), "flat PM has 0.8 as well, at its own rate"
     gains = [one.row.measured for one in shared.figures if "gain" in one.row.what]
     assert gains == pytest.approx([-15.0] * 6, abs=0.1), "what is reported has the opposite sign of what was chosen by"
     assert {len(one.row.values) for one in (*own.figures, *shared.figures)} == {5}
     assert {one.verdict for one in shared.comparisons} == {"NOT REPRODUCED"}
-    assert len(summary(ADULT, adult(best), [shared])) == 3
+    assert len(summary(ADULT, adult(best), [shared])) == 2
+
+
+@together(
+    ("reported", "verdict", "parts"),
+    [
+        ({}, "NOT REPRODUCED", ""),
+        ({"logistic": 0.7, "svm": 0.7}, "NOT COMPARED", ""),
+        ({"svm": 0.7}, "NOT REPRODUCED", ", 3 of 6 parts"),
+        ({"logistic": 0.75, "svm": 0.77}, "REPRODUCED", ", 3 of 6 parts"),
+    ],
+)
+def test_a_method_that_learnt_nothing_is_not_beaten(reported: dict[str, float], verdict: str, parts: str) -> None:
+    """Catches "FedSel more accurate than flat PM" at a rate at which PM is below 0.76, always answering the same; and a
+    verdict on one model that is not told from one on both."""
+    best = dict.fromkeys(("EXP-PM", "EXP-PM-C", "PE-PM", "PE-PM-C", "PS-PM", "PS-PM-C"), 10.0) | {"PM": 0.3}
+    results = adult(best, **reported)
+    readings = judged(ADULT, results)
+    (found,) = readings[0].comparisons
+    assert (found.verdict, found.compared) == (verdict, parts)
+    idle = {model: accuracy for model, accuracy in reported.items() if accuracy < 0.76}
+    words = summary(ADULT, results, readings[:1])[-1]
+    for model, accuracy in idle.items():
+        told = f"model = {model}, PM learnt nothing: {100 * accuracy + 0.03:.2f}%, a constant answer has 76.00%"
+        assert words.count(told) == 1
+    assert ("learnt nothing" in words) == bool(idle)
+    gains = {one.row.what: one.verdict for one in readings[0].figures if "gain" in one.row.what}
+    assert {what for what, one in gains.items() if one == "NOT COMPARED"} == {
+        f"{model}, {selection}, gain" for model in idle for selection in ("EXP", "PE", "PS")
+    }
 
 
 def test_what_is_finished_can_be_told_while_the_rest_runs(tmp_path: Path) -> None:

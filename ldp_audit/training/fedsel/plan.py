@@ -5,7 +5,10 @@ share most of their training records. Repeats of two solutions are paired by see
 and the same order of users. Repeats have independent shuffles and noise, so their differences are independent given the
 data set; the tests are about that data set, not about a population from which it is drawn.
 
-Each comparison is a one-sided t test at ERROR_RATE; the comparisons of one finding share it equally.
+Each comparison is a one-sided t test at ERROR_RATE; the comparisons of one finding share it equally. A solution whose
+mean accuracy does not exceed that of a constant answer has learnt nothing at the learning rate of its runs: solutions
+are not compared where one of the two learnt nothing.
+
 Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Section 5.
 """
 
@@ -13,7 +16,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -47,7 +50,7 @@ _FEW_COLUMNS = (
 )
 
 _UNLEARNED_NOTE = (
-    " Nothing learnt: there FedSel's models do no better than always answering the more frequent class. "
+    " Not compared: there one of the two does no better than always answering the more frequent class. "
     "FedSel's steps are about 1 / d of the flat solution's, and the paper names no learning rate."
 )
 
@@ -80,14 +83,14 @@ def beats_flat(results: Results) -> Finding | None:
     return _compare(
         results,
         "fedsel-beats-flat",
-        f"EXP-PM, PE-PM and PS-PM are more accurate than flat PM at epsilon = {EPSILON:g}.",
+        f"EXP-PM, PE-PM and PS-PM are more accurate than flat PM at epsilon = {EPSILON:g}; "
+        "Table 3's gain less its loss is the same difference.",
         {f"{one}-PM against PM": (_point(f"{one}-PM"), _point("PM")) for one in SELECTIONS},
         place="Fig. 2, Table 3",
         note=f"{_NOTE} The signal ratio is FedSel's squared signal-to-noise ratio over flat "
         "PM's, exactly, for a small gradient in the top tenth of the dimensions: below 1, selecting costs more than it "
         "gains (signal_to_noise.py).",
         numbers={f"{one}-PM against PM": _signal_numbers(results, one) for one in SELECTIONS},
-        needs_learning=True,
     )
 
 
@@ -104,34 +107,6 @@ def beats_flat_at_a_large_epsilon(results: Results) -> Finding | None:
             "PS-PM against PM, 1 coordinate": (private, _point("PM", coordinates=1, **large)),
         },
         place="Fig. 2",
-    )
-
-
-def gain_above_loss(results: Results) -> Finding | None:
-    """Table 3's gain exceeds its loss."""
-    differences: dict[str, list[float]] = {}
-    numbers: dict[str, dict[str, float]] = {}
-    idle: set[str] = set()
-    for label, fixed in _contexts(results):
-        point = {"epsilon": EPSILON, "coordinates": None, **fixed}
-        found = {name: gains_and_losses_of(results, name, **point) for name in SELECTIONS}
-        if not all(gains for gains, _ in found.values()):
-            continue
-        for name, (gains, losses) in found.items():
-            numbers[label + name] = {"gain": statistics.fmean(gains), "loss": statistics.fmean(losses)}
-            differences[label + name] = [gain - loss for gain, loss in zip(gains, losses, strict=True)]
-            idle |= {label + name} if learnt_nothing(results, {**fixed, "epsilon": EPSILON}) else set()
-    if not differences:
-        return None
-    return _finding(
-        "gain-above-loss",
-        "What the private selection gains is more than what its share of the budget costs.",
-        differences,
-        place="Table 3",
-        note=f"{_NOTE} Gain less loss is acc(S-PM) - acc(PM), whatever the control group "
-        "does: Table 3 compares FedSel with flat PM once more.",
-        numbers=numbers,
-        idle=idle,
     )
 
 
@@ -187,20 +162,13 @@ def rises_with_epsilon(results: Results) -> Finding | None:
         f"PS-PM is more accurate at epsilon = {EPSILON:g} than at 0.5, and at {LARGE:g} than at {EPSILON:g}.",
         {f"{EPSILON:g} against 0.5": (middle, low), f"{LARGE:g} against {EPSILON:g}": (high, middle)},
         place="Fig. 2",
+        needs_learning=False,
     )
 
 
 def _point(solution: str, **settings: Any) -> Settings:
     """A point of the demonstration, with its common settings unless others are given."""
     return {"solution": solution, "epsilon": EPSILON, "coordinates": None, **settings}
-
-
-def gains_and_losses_of(results: Results, selection: str, **fixed: Any) -> tuple[list[float], list[float]]:
-    """Table 3's gain and loss for each repeat that has all three runs with these settings."""
-    solutions = ("PM", f"{selection}-PM-C", f"{selection}-PM")
-    flat, control, private = (repeat_means(results, solution=solution, **fixed) for solution in solutions)
-    pairs = sorted(flat.keys() & control.keys() & private.keys())
-    return [control[pair] - flat[pair] for pair in pairs], [control[pair] - private[pair] for pair in pairs]
 
 
 def _signal_numbers(results: Results, selection: str) -> dict[str, float]:
@@ -240,23 +208,41 @@ def _compare(
     place: str = "",
     note: str = _NOTE,
     numbers: Mapping[str, Mapping[str, float]] | None = None,
-    needs_learning: bool = False,
+    needs_learning: bool = True,
 ) -> Finding | None:
     """Whether the first point of each pair is more accurate than the second; None if runs are missing.
 
-    needs_learning: exclude from the verdict the pairs for which FedSel's models learnt nothing at EPSILON.
+    The finding is "seen" if all comparisons are, "opposite" if one is.
+
+    needs_learning: a pair is not compared if one of its points learnt nothing. False for a finding in which an accuracy
+        rises from nothing.
     """
-    differences: dict[str, list[float]] = {}
-    idle: set[str] = set()
+    share = constant_accuracy(results)
+    parts: dict[str, _Pair] = {}
     more: dict[str, Mapping[str, float]] = {}
     for label, fixed in _contexts(results):
         more |= {label + name: one for name, one in (numbers or {}).items()}
-        found = {label + name: _paired(results, better, worse, fixed) for name, (better, worse) in pairs.items()}
-        differences |= found if all(found.values()) else {}
-        idle |= set(found) if needs_learning and learnt_nothing(results, {**fixed, "epsilon": EPSILON}) else set()
-    if not differences:
+        found = {label + name: _paired(results, points, label, fixed) for name, points in pairs.items()}
+        parts |= found if all(one.differences for one in found.values()) else {}
+    if not parts:
         return None
-    return _finding(key, says, differences, place=place, note=note, numbers=more, idle=idle)
+    verdicts: list[Verdict] = []
+    shown: dict[str, dict[str, Any]] = {}
+    for name, one in parts.items():
+        tested, found = greater(one.differences, ERROR_RATE / len(parts))
+        idle = learnt_nothing(one.means, share) if needs_learning else ""
+        verdicts.append("not compared" if idle else tested)
+        shown[name] = {
+            "verdict": verdicts[-1],
+            **found,
+            "accuracies": [mean for _, mean in one.means],
+            **({} if share is None else {"constant answer": share}),
+            **({"why": idle} if idle else {}),
+            **more.get(name, {}),
+        }
+    verdict = all_of(verdicts, opposite="opposite" in verdicts)
+    note += _UNLEARNED_NOTE if "not compared" in verdicts else ""
+    return Finding(key, says, verdict, shown, ERROR_RATE, place, note)
 
 
 def _contexts(results: Results) -> list[tuple[str, Settings]]:
@@ -278,43 +264,27 @@ def _contexts(results: Results) -> list[tuple[str, Settings]]:
     ]
 
 
-def _paired(results: Results, better: Settings, worse: Settings, fixed: Settings) -> list[float]:
-    """The differences over the repeats that both points have."""
-    one, other = repeat_means(results, **better, **fixed), repeat_means(results, **worse, **fixed)
-    return [one[pair] - other[pair] for pair in sorted(one.keys() & other.keys())]
+class _Pair(NamedTuple):
+    """Two points over the repeats that both have.   means: name and mean accuracy of either."""
+
+    differences: list[float]
+    means: list[tuple[str, float]]
 
 
-def _finding(
-    key: str,
-    says: str,
-    differences: Mapping[str, Sequence[float]],
-    *,
-    place: str,
-    note: str = _NOTE,
-    numbers: Mapping[str, Mapping[str, float]] | None = None,
-    idle: Collection[str] = (),
-) -> Finding:
-    """A finding that is "seen" if all comparisons are, "opposite" if one is.
-
-    idle: comparisons that are shown without a verdict, as nothing was learnt.
-    """
-    compared = [name for name in differences if name not in idle]
-    rate = ERROR_RATE / max(1, len(compared))
-    judged = {name: greater(values, rate) for name, values in differences.items()}
-    verdicts: list[Verdict] = [judged[name][0] for name in compared]
-    verdict = all_of(verdicts, opposite="opposite" in verdicts)
-    more, told = numbers or {}, dict.fromkeys(idle, "nothing learnt")
-    shown = {
-        name: {"verdict": told.get(name, one), **found, **more.get(name, {})} for name, (one, found) in judged.items()
-    }
-    note += _UNLEARNED_NOTE if told.keys() & differences.keys() else ""
-    return Finding(key, says, verdict, shown, ERROR_RATE, place, note)
+def _paired(results: Results, points: tuple[Settings, Settings], label: str, fixed: Settings) -> _Pair:
+    one, other = (repeat_means(results, **point, **fixed) for point in points)
+    both = sorted(one.keys() & other.keys())
+    means = [
+        (label + point["solution"], statistics.fmean(found[pair] for pair in both))
+        for point, found in zip(points, (one, other), strict=True)
+        if both
+    ]
+    return _Pair([one[pair] - other[pair] for pair in both], means)
 
 
 FINDINGS: tuple[Question, ...] = (
     beats_flat,
     beats_flat_at_a_large_epsilon,
-    gain_above_loss,
     top_beats_random,
     selection_beats_random,
     projection_is_worse,
@@ -325,22 +295,19 @@ FINDINGS: tuple[Question, ...] = (
 
 
 _LEARNING_MARGIN = 1e-3
-"""A model that exceeds the constant answer by less than this has learnt nothing."""
+"""A solution that exceeds the constant answer by less than this has learnt nothing."""
 
 
-def learnt_nothing(results: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
-    """Whether no run of EXP-PM, PE-PM or PS-PM with these settings is more accurate than a constant answer.
+def learnt_nothing(accuracies: Sequence[tuple[str, float]], constant: float | None) -> str:
+    """The solutions whose mean accuracy does not exceed that of a constant answer, in words; "" if there is none.
 
-    False if the results do not say how frequent the labels are, or have no such run.
+    constant: its accuracy; None if it is unknown, and then every solution counts as having learnt.
     """
-    share, names = constant_accuracy(results), [f"{one}-PM" for one in SELECTIONS]
-    found = [
-        statistics.fmean(run["rounds"][-1]["accuracies"])
-        for run in results["runs"]
-        if run["settings"]["solution"] in names
-        and all(run["settings"].get(name) == value for name, value in settings.items())
-    ]
-    return share is not None and bool(found) and max(found) <= share + _LEARNING_MARGIN
+    return "; ".join(
+        f"{solution} learnt nothing: {100 * accuracy:.2f}%, a constant answer has {100 * constant:.2f}%"
+        for solution, accuracy in accuracies
+        if constant is not None and accuracy <= constant + _LEARNING_MARGIN
+    )
 
 
 def constant_accuracy(results: Mapping[str, Any]) -> float | None:
@@ -369,7 +336,7 @@ def beside_the_paper(results: Mapping[str, Any]) -> list[Row]:
     for more, group in apart(runs, within=_IN_A_CELL):
         for line in table["rows"]:
             if results["data"]["name"] in line["data"]:
-                rows += _cells(gains_and_losses({"runs": group}, line["model"]), line, more)
+                rows += _cells({"runs": group}, constant_accuracy(results), line, more)
     return rows
 
 
@@ -394,13 +361,17 @@ class GainAndLoss(NamedTuple):
     loss: Difference
 
 
-def gains_and_losses(results: Mapping[str, Any], model: str, *, epsilon: float = 2.0) -> dict[str, GainAndLoss]:
+def gains_and_losses(results: Results, model: str, *, epsilon: float = EPSILON) -> dict[str, GainAndLoss]:
     """By selection, from results of the preset "table-3"; selections without runs are omitted."""
     at = {"model": model, "epsilon": epsilon}
-    found = {name: gains_and_losses_of(results, name, **at) for name in SELECTIONS}
-    return {
-        name: GainAndLoss(_difference(gains), _difference(losses)) for name, (gains, losses) in found.items() if gains
-    }
+    flat = repeat_means(results, solution="PM", **at)
+    found: dict[str, GainAndLoss] = {}
+    for name in SELECTIONS:
+        control, private = (repeat_means(results, solution=f"{name}-PM{end}", **at) for end in ("-C", ""))
+        if pairs := sorted(flat.keys() & control.keys() & private.keys()):
+            gains, losses = ([control[pair] - other[pair] for pair in pairs] for other in (flat, private))
+            found[name] = GainAndLoss(_difference(gains), _difference(losses))
+    return found
 
 
 def _difference(values: Sequence[float]) -> Difference:
@@ -409,17 +380,20 @@ def _difference(values: Sequence[float]) -> Difference:
     return Difference(100 * mean, 100 * spread, 100 * low, 100 * high, tuple(100 * one for one in values))
 
 
-def _cells(found: Mapping[str, GainAndLoss], line: Mapping[str, Any], more: str) -> list[Row]:
-    return [
-        _row(f"{line['model']}, {selection}, {word}{more}", difference, printed)
-        for selection, two in found.items()
-        for word, difference, printed in zip(("gain", "loss"), two, line[selection], strict=True)
-    ]
-
-
-def _row(what: str, found: Difference, printed: float) -> Row:
-    ends = (found.low, found.high) if math.isfinite(found.low) else (None, None)
-    return Row("Table 3", what, "points", printed, found.percent, *ends, found.values)
+def _cells(results: Results, constant: float | None, line: Mapping[str, Any], more: str) -> list[Row]:
+    """Gain and loss of each selection for one model."""
+    rows = []
+    for selection, two in gains_and_losses(results, line["model"]).items():
+        control = f"{selection}-PM-C"
+        sides = ("gain", two.gain, (control, "PM")), ("loss", two.loss, (control, f"{selection}-PM"))
+        for (word, found, solutions), printed in zip(sides, line[selection], strict=True):
+            at = {"model": line["model"], "epsilon": EPSILON}
+            means = [(one, statistics.fmean(repeat_means(results, solution=one, **at).values())) for one in solutions]
+            what = f"{line['model']}, {selection}, {word}{more}"
+            ends = (found.low, found.high) if math.isfinite(found.low) else (None, None)
+            idle = learnt_nothing(means, constant)
+            rows.append(Row("Table 3", what, "points", printed, found.percent, *ends, found.values, idle=idle))
+    return rows
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,15 @@
     NOT REPRODUCED  a figure: the mean is outside the margin; a comparison: the test finds the opposite direction
     WITHIN NOISE    neither is shown at the stated error rate: the repeats do not tell
     NOT TESTED      a single run, or other data than the paper's
+    NOT COMPARED    a method that is compared learnt nothing: it is no more accurate than a constant answer
 
 The first two are false with probability at most the error rate each, if repeats are normally distributed around what
 the settings give; for repeats of a cross-validation, given the data set.
 
 FedSel's solutions are compared at learning rates that were chosen on repeats of the cross-validation which are not
 reported: one rate for all solutions, the best for their mean accuracy; the rate most favourable to the selections, by
-the mean of FedSel less flat PM; and each solution at its own best rate.
+the mean of FedSel less flat PM; and each solution at its own best rate. Rules that choose the same rates are one
+reading.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ WORDS = {
     "opposite": "NOT REPRODUCED",
     "not seen": "WITHIN NOISE",
     "not tested": "NOT TESTED",
+    "not compared": "NOT COMPARED",
 }
 _MOST_LINES = 4
 """Figures of one table that a claim's page lists; more are counted by verdict."""
@@ -59,20 +62,32 @@ class Figure:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A paper's comparison of methods.   numbers: as of `findings.Finding`."""
+    """A paper's comparison of methods.   parts: the tested differences by name, each as of `findings.greater`."""
 
     says: str
     place: str
     verdict: str
     error_rate: float
-    numbers: Mapping[str, Any]
+    parts: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def compared(self) -> str:
+        """How many of the parts are compared, in words; "" for all or none."""
+        left_out = sum("why" in part for part in self.parts.values())
+        return f", {len(self.parts) - left_out} of {len(self.parts)} parts" if 0 < left_out < len(self.parts) else ""
+
+    @property
+    def why_not(self) -> str:
+        """Why parts are not compared, in words that start with ": "; "" if all are."""
+        told = dict.fromkeys(part["why"] for part in self.parts.values() if "why" in part)
+        return f": {'; '.join(told)}" if told else ""
 
 
 @dataclass(frozen=True)
 class Reading:
     """One way to read an experiment's results.
 
-    name: of the choice of the learning rates, "" if there is none.   rates: those that were chosen.
+    name: of the choices of the learning rates, "" if there is none.   rates: those that were chosen.
     """
 
     name: str
@@ -104,7 +119,10 @@ def summary(experiment: Experiment, results: Results, readings: Sequence[Reading
             count = Counter(one.verdict for one in reading.figures)
             verdicts = ", ".join(f"{number} {verdict}" for verdict, number in count.items())
             told = [f"of {len(told)} figures {verdicts} ({experiment.margin_words})."]
-        told += [f"{one.verdict}: {one.says.rstrip('.')} ({one.place})." for one in reading.comparisons]
+        told += [
+            f"{one.verdict}{one.compared}: {one.says.rstrip('.')} ({one.place}){one.why_not}."
+            for one in reading.comparisons
+        ]
         lines += [f"{head}: {one}" for one in told]
     spent = list(spends(experiment, results))
     if len(spent) <= _MOST_LINES:
@@ -138,24 +156,37 @@ def _figure_words(figure: Figure, experiment: Experiment) -> str:
     row, unit = figure.row, " points" if figure.row.unit == "points" else "%"
     printed, here = (value if row.unit == "points" else 100 * value for value in (row.printed, row.measured))
     test = f"mean of {len(row.values)} repeats, {experiment.margin_words}"
-    return f"{figure.verdict}: {row.what}, printed {printed:.2f}{unit}, here {here:.2f}{unit} ({row.other or test})."
+    reason = row.other or row.idle or test
+    return f"{figure.verdict}: {row.what}, printed {printed:.2f}{unit}, here {here:.2f}{unit} ({reason})."
 
 
 def _reading(experiment: Experiment, name: str, rates: Rates, results: Results) -> Reading:
     plan = plan_class(experiment.pipeline)
     rows = comparing_of(plan)(results)
     found = judge(findings_of(plan), results)
-    comparisons = [Comparison(one.says, one.place, WORDS[one.verdict], one.error_rate, one.numbers) for one in found]
+    comparisons = [
+        Comparison(one.says, one.place, WORDS[one.verdict], one.error_rate, dict(_parts(one.numbers))) for one in found
+    ]
     return Reading(name, rates, tuple(_figure(row, experiment.margin) for row in rows), tuple(comparisons))
+
+
+def _parts(numbers: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every tested difference among a finding's numbers."""
+    if "pairs" in numbers:
+        yield name, numbers
+    else:
+        for key, part in numbers.items():
+            if isinstance(part, Mapping):
+                yield from _parts(part, key)
 
 
 def _figure(row: Row, margin: float) -> Figure:
     differences = [value - row.printed for value in row.values]
-    verdict, numbers = within(differences, margin / (1 if row.unit == "points" else 100), ERROR_RATE)
+    tested, numbers = within(differences, margin / (1 if row.unit == "points" else 100), ERROR_RATE)
+    verdict = WORDS["not tested" if row.other else "not compared" if row.idle else tested]
     if numbers["low"] is None:
-        return Figure(row, WORDS["not tested" if row.other else verdict], None, None)
-    low, high = (row.printed + numbers[end] for end in ("low", "high"))
-    return Figure(row, WORDS["not tested" if row.other else verdict], low, high)
+        return Figure(row, verdict, None, None)
+    return Figure(row, verdict, row.printed + numbers["low"], row.printed + numbers["high"])
 
 
 def _readings(experiment: Experiment, results: Results) -> Iterator[tuple[str, Rates, Results]]:
@@ -163,8 +194,15 @@ def _readings(experiment: Experiment, results: Results) -> Iterator[tuple[str, R
         yield "", {}, results
         return
     scores = choosing_scores(results, experiment.choosing)
+    named: list[tuple[str, Rates]] = []
     for name, chosen in _CHOICES.items():
         rates = {key: rate for part in _by_model(scores).values() for key, rate in chosen(part).items()}
+        same = next((place for place, (_, other) in enumerate(named) if other == rates), None)
+        if same is None:
+            named.append((name, rates))
+        else:
+            named[same] = (f"{named[same][0]}, also {name}", rates)
+    for name, rates in named:
         yield name, rates, {**results, "runs": list(_reported(results, rates, experiment.choosing))}
 
 
@@ -217,11 +255,9 @@ def _own(scores: Scores) -> Rates:
 
 
 _CHOICES: dict[str, Callable[[Scores], Rates]] = {
-    "one learning rate, the best for the mean of all": _shared(
-        lambda accuracies: statistics.fmean(accuracies.values())
-    ),
-    "one learning rate, the most favourable to selection": _shared(_advantage),
-    "each method at its own best learning rate": _own,
+    "the one rate best for the mean of all": _shared(lambda accuracies: statistics.fmean(accuracies.values())),
+    "the one rate most favourable to selection": _shared(_advantage),
+    "each method at its own best rate": _own,
 }
 
 

@@ -39,6 +39,9 @@ stay UNDECIDED there.
 * **NOT REPRODUCED**: the mean lies outside the margin, or the test finds the opposite direction.
 * **WITHIN NOISE**: neither is shown; the repeats do not tell.
 * **NOT TESTED**: a single run, or other data than the paper's.
+* **NOT COMPARED**: a method learnt nothing at this learning rate. Its mean accuracy is at most a tenth of a point above
+  that of a constant answer, the more frequent one, so that its distance from the other tells nothing of the methods. A
+  comparison's verdict is on the parts that are compared, and says how many they are.
 
 The first two are false with probability at most {ERROR_RATE:g} each for a figure, and at most the stated error rate for
 a comparison (which its parts share), not corrected for the number of rows. Margins, and the rules by which learning
@@ -89,9 +92,9 @@ def _judgements(one: Experiment, readings: Sequence[Reading]) -> Iterator[str]:
 def _compared(same: Sequence[Comparison]) -> Iterator[list[str]]:
     """The verdict of each reading on one comparison, and its tested differences."""
     says = same[0].says.rstrip(".")
-    yield [f"{says} ({same[0].place}; error rate {same[0].error_rate:g})", *(f"**{one.verdict}**" for one in same)]
-    parts = [dict(_differences(one.numbers)) for one in same]
-    yield from ([name or "difference", *(_difference(one[name]) for one in parts)] for name in parts[0])
+    verdicts = (f"**{one.verdict}**{one.compared}" for one in same)
+    yield [f"{says} ({same[0].place}; error rate {same[0].error_rate:g})", *verdicts]
+    yield from ([name or "difference", *(_difference(one.parts[name]) for one in same)] for name in same[0].parts)
 
 
 def _value(value: float, row: Row) -> str:
@@ -101,24 +104,16 @@ def _value(value: float, row: Row) -> str:
 def _figure_cell(one: Figure) -> str:
     scale = 1 if one.row.unit == "points" else 100
     ends = "" if one.low is None or one.high is None else f" [{scale * one.low:.2f}, {scale * one.high:.2f}]"
-    return f"{_value(one.row.measured, one.row)}{ends}: **{one.verdict}**{' (other data)' if one.row.other else ''}"
-
-
-def _differences(numbers: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every tested difference among a finding's numbers."""
-    if "pairs" in numbers:
-        yield name, numbers
-    else:
-        for key, part in numbers.items():
-            if isinstance(part, Mapping):
-                yield from _differences(part, key)
+    reason = " (other data)" if one.row.other else f" ({one.row.idle})" if one.row.idle else ""
+    return f"{_value(one.row.measured, one.row)}{ends}: **{one.verdict}**{reason}"
 
 
 def _difference(part: Mapping[str, Any]) -> str:
     mean, low, high = (None if part[end] is None else f"{100 * part[end]:+.2f}" for end in ("mean", "low", "high"))
     ends = "" if low is None else f" [{low}, {high}]"
-    verdict = f" ({part['verdict']})" if part.get("verdict") == "nothing learnt" else ""
-    return f"{mean}{ends}{verdict}"
+    sides = " against ".join(f"{100 * one:.2f}%" for one in part.get("accuracies", ()))
+    constant = f", a constant answer {100 * part['constant answer']:.2f}%" if "constant answer" in part else ""
+    return f"{mean}{ends}{f' ({sides}{constant})' if sides else ''}{': not compared' if 'why' in part else ''}"
 
 
 def _chapter(one: Experiment, results: Mapping[str, Any], readings: Sequence[Reading]) -> Iterator[str]:
@@ -165,16 +160,17 @@ def _rates(one: Experiment, results: Mapping[str, Any], readings: Sequence[Readi
     scores = choosing_scores(results, one.choosing)
     rates = sorted({rate for _, _, rate in scores})
     folds, positive = results["settings"]["folds"], results["data"]["positive"]
+    constant = f"{100 * max(positive, 1 - positive):.2f}"
     yield (
         f"Mean accuracy, %, on the first {one.choosing} of {one.repeats} repeats of the {folds}-fold cross-validation, "
         f"which choose the learning rates; the other {one.repeats - one.choosing}, with other shuffles of the records "
-        f"and other noise, are reported. A constant answer has {100 * max(positive, 1 - positive):.2f}%.\n"
+        f"and other noise, are reported.\n"
     )
     rows = [
-        [model, solution, *(f"{100 * scores[model, solution, rate]:.2f}" for rate in rates)]
+        [model, solution, *(f"{100 * scores[model, solution, rate]:.2f}" for rate in rates), constant]
         for model, solution in dict.fromkeys((model, solution) for model, solution, _ in scores)
     ]
-    yield _table(["model", "solution", *(f"rate {rate:g}" for rate in rates)], iter(rows))
+    yield _table(["model", "solution", *(f"rate {rate:g}" for rate in rates), "a constant answer"], iter(rows))
     yield ""
     for reading in readings:
         models = dict.fromkeys(model for model, _ in reading.rates)
@@ -183,7 +179,8 @@ def _rates(one: Experiment, results: Mapping[str, Any], readings: Sequence[Readi
             shared = len(set(chosen.values())) == 1
             told = f"{next(iter(chosen.values())):g}" if shared else ", ".join(f"{k} {v:g}" for k, v in chosen.items())
             ends = [name for name, rate in chosen.items() if rate in (rates[0], rates[-1])]
-            edge = f" (at an end of the sweep: {'all' if shared else ', '.join(ends)})" if ends else ""
+            whose = "all" if shared else ", ".join(ends)
+            edge = f" (at an end of the sweep, a better one may lie beyond: {whose})" if ends else ""
             yield f"* {model}, {reading.name}: {told}{edge}."
     yield ""
 

@@ -136,3 +136,21 @@ def test_printed_gains_exceed_printed_losses() -> None:
     rows = PAPER.document["table-3"]["rows"]
     assert len(rows) == 8
     assert all(row[one][0] > row[one][1] for row in rows for one in ("EXP", "PE", "PS"))
+
+
+@together(
+    ("positive", "idle"),
+    [
+        (None, []),
+        (0.55, ["EXP, gain", "PE, gain", "PS, gain"]),
+        (0.35, ["EXP, gain", "EXP, loss", "PE, gain", "PS, gain"]),
+    ],
+)
+def test_a_difference_from_a_method_that_learnt_nothing_says_so(positive: float | None, idle: list[str]) -> None:
+    """Catches a gain over a flat PM that is below one answer for all: PM has 0.5, EXP-PM 0.61 and its control 0.62."""
+    rows = beside_the_paper({**table_3("adult"), "data": {"name": "adult", "positive": positive}})
+    logistic = {row.what.removeprefix("logistic, "): row.idle for row in rows if row.what.startswith("logistic")}
+    assert [what for what, why in logistic.items() if why] == idle
+    if idle:
+        share = 100 * max(positive or 0, 1 - (positive or 0))
+        assert logistic["PE, gain"] == f"PM learnt nothing: 50.00%, a constant answer has {share:.2f}%"
