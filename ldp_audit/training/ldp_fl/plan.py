@@ -10,6 +10,7 @@ Source: Sun, Qian, Chen, LDP-FL (IJCAI 2021), Section 5.
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -55,7 +56,26 @@ def _rises(field: str, says: str, place: str) -> Question:
     return found
 
 
-rises_with_epsilon = _rises("epsilon", "Accuracy rises with epsilon.", "Fig. 5 (a) to (c)")
+_FIGURE_5 = {"mnist": (0.1, 1.0), "fmnist": (1.0, 10.0), "fashion-mnist": (1.0, 10.0), "cifar-10": (1.0, 10.0)}
+"""Smallest and largest epsilon of Fig. 5 (a) to (c), by data set (Section 5.3)."""
+
+
+def rises_with_epsilon(results: Results) -> Finding | None:
+    """Fig. 5 (a) to (c): over the figure's range; over all that was run for data that the figure does not have.
+
+    None if the runs do not reach both ends of the figure's range: a curve is flat where it has risen already.
+    """
+    name = results.get("data", {}).get("name")
+    least, most = _FIGURE_5.get(name, (0.0, math.inf))
+    group = _largest(results, "epsilon") or {}
+    levels = sorted(level for level in group if level != _NO_NOISE and least <= level <= most)
+    if len(levels) < 2 or (name in _FIGURE_5 and (levels[0], levels[-1]) != (least, most)):
+        return None
+    verdict, numbers = rising(levels, [group[level] for level in levels], ERROR_RATE)
+    says = f"Accuracy rises with epsilon, from {levels[0]:g} to {levels[-1]:g}."
+    return Finding("rises-with-epsilon", says, verdict, numbers, ERROR_RATE, "Fig. 5 (a) to (c)")
+
+
 rises_with_clients = _rises("n", "Accuracy rises with the number of clients.", "Fig. 3")
 rises_with_fraction = _rises("fraction", "Accuracy rises with the fraction of clients in a round.", "Fig. 4")
 

@@ -107,6 +107,30 @@ def test_without_its_runs_a_finding_says_nothing(finding: Callable[..., Finding 
     assert finding(baseline) is None
 
 
+@together(
+    ("data", "epsilons", "asked"),
+    [
+        ("mnist", (5.0, 10.0), ""),
+        ("mnist", (0.5, 1.0), ""),
+        ("mnist", (0.1, 0.5), ""),
+        ("mnist", (0.1, 0.5, 1.0), "from 0.1 to 1"),
+        ("mnist", (0.1, 0.5, 1.0, 10.0), "from 0.1 to 1"),
+        ("fashion-mnist", (5.0, 10.0), ""),
+        ("fashion-mnist", (0.5, 1.0, 4.0, 10.0), "from 1 to 10"),
+        ("cifar-10", (1.0, 10.0, "inf"), "from 1 to 10"),
+        ("digits", (0.5, 5.0), "from 0.5 to 5"),
+    ],
+)
+def test_a_rise_with_epsilon_is_judged_over_the_figures_range(data: str, epsilons: tuple[Any, ...], asked: str) -> None:
+    """Catches Table 1's epsilons, 5 and 10, taken for Fig. 5 (a), which ends at 1; and levels beyond the figure's."""
+    document = results([{"epsilon": one} for one in epsilons], by("epsilon", {"inf": 0.9, 10.0: 0.5}))
+    found = findings.rises_with_epsilon({**document, "data": {"name": data}})
+    assert (found is None) == (not asked)
+    if found is not None:
+        assert found.says == f"Accuracy rises with epsilon, {asked}."
+        assert (found.verdict == "opposite") == (asked == "from 1 to 10")
+
+
 def test_keys_are_unique() -> None:
     """Two findings that overwrite each other in a report."""
     keys = [finding(results(case[0], case[1])).key for finding, case in CASES.items()]  # type: ignore[union-attr]
