@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
+from ldp_audit.training.data import load
 from ldp_audit.training.data.packages import PACKAGES
 from ldp_audit.training.experiment import run_experiment
-from ldp_audit.training.fedsel.plan import FedSel
-from ldp_audit.training.pipeline import comparing_of, findings_of, judge, plan_class
+from ldp_audit.training.fedsel.plan import PAPER, FedSel
+from ldp_audit.training.pipeline import PIPELINES, comparing_of, findings_of, judge, plan_class, presets_of
 from ldp_audit.training.reproduction import __main__ as program
-from ldp_audit.training.reproduction.judgement import judged, summary
+from ldp_audit.training.reproduction.judgement import judged, spends, summary
 from ldp_audit.training.reproduction.page import page
 from ldp_audit.training.reproduction.record import (
     Experiment,
@@ -26,6 +27,8 @@ from ldp_audit.training.reproduction.record import (
     expanded,
     experiment_named,
     experiments,
+    not_run,
+    recorded,
 )
 from ldp_audit.training.sweep import Sweep, jobs_of
 from tests.together import together
@@ -69,7 +72,9 @@ def test_every_experiment_is_of_data_that_can_be_fetched_and_of_a_plans_settings
     """A command that fails at its start, after hours of others; and a record that another experiment writes over."""
     for one in experiments():
         assert jobs_of(plan_class(one.pipeline), one.sweeps(), 0)
-        assert one.data in PACKAGES
+        files = one.data in PACKAGES
+        assert (one.folder(Path("data")) is not None) == (f"--folder data/{one.data}" in one.command()) == files
+        assert files or load(one.data)
     assert len({one.name for one in experiments()}) == len(experiments())
 
 
@@ -77,6 +82,58 @@ def test_the_page_is_what_the_records_say() -> None:
     """`python -m ldp_audit.training.reproduction page > docs/reproduction.md` mends it."""
     written = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text(encoding="utf-8")
     assert page() == written
+
+
+def test_whatever_the_papers_print_is_an_experiment_or_named_as_not_run() -> None:
+    """Catches "Nothing is left" while whole tables are: every preset is of the papers, but for FedMD-LDP's baseline,
+    of which the paper prints no accuracy, and what the findings need."""
+    asked = {(one.pipeline, one.preset) for one in experiments()}
+    reasons = " ".join(f"{one.says} {one.reason}" for one in not_run())
+    for pipeline in PIPELINES:
+        for preset in presets_of(plan_class(pipeline)):
+            assert (pipeline, preset) in asked or preset in reasons or preset.startswith("ldp-"), preset
+    data = {one.data for one in experiments()}
+    for line in PAPER.document["table-3"]["rows"]:
+        assert all(name in data or name.upper() in reasons for name in line["data"])
+    told = page().partition("## Not run")[2]
+    assert all(f"* {one.says}: {one.reason}." in told for one in not_run())
+    assert [one.says in told for one in experiments()] == [recorded(one.name) is None for one in experiments()]
+
+
+@together(
+    ("repeats", "choosing", "papers", "sentence"),
+    [
+        (5, 0, 10, "Fewer repeats than the paper's: 5, where it has 10."),
+        (13, 4, 10, "Fewer repeats than the paper's: 9, where it has 10."),
+        (13, 3, 10, ""),
+        (5, 0, None, "The paper does not say of how many repeats its figures are; here they are of 5."),
+    ],
+)
+def test_fewer_repeats_than_the_papers_are_a_difference(
+    repeats: int, choosing: int, papers: int | None, sentence: str
+) -> None:
+    """Catches repeats that choose the learning rates counted among those that are reported."""
+    one = dataclasses.replace(TINY, repeats=repeats, choosing=choosing, paper_repeats=papers)
+    assert one.differences() == ["Everything.", *([sentence] if sentence else [])]
+
+
+def test_the_papers_epsilon_is_the_one_that_it_prints() -> None:
+    """Catches Theorem 2's epsilon at our number of records, 0.00544, given as the paper's: Table 2 prints 0.0027."""
+    digits = experiment_named("fedmd-nfdp-digits")
+    first, second = spends(digits, recorded(digits.name) or {})
+    assert first["the paper's epsilon (Table 2)"] == "0.0027 (delta 0.0062)"
+    assert first["by Theorem 2 with our records"].startswith("0.00544126 (delta 0.0054283")
+    assert second["the paper's epsilon (Table 2)"] == "0.0452 (delta 0.0989)"
+
+
+@together(("permute", "words"), [(True, "the run permuted"), (False, "the run did not permute")])
+def test_a_shuffled_spend_says_whether_the_run_permuted_its_reports(permute: bool, words: str) -> None:
+    """Catches an epsilon of shuffled reports beside a run that shuffled none."""
+    results = recorded(MNIST.name) or {}
+    runs = [{**run, "settings": {**run["settings"], "permute": permute}} for run in results["runs"]]
+    (found,) = spends(MNIST, {**results, "runs": runs})
+    assert found["epsilon if shuffled"].endswith(f" ({words} its reports)")
+    assert found["the paper's epsilon"] == "1"
 
 
 def test_a_record_keeps_all_that_findings_and_figures_are_computed_from() -> None:
@@ -229,6 +286,27 @@ def test_the_program_says_what_is_left_runs_it_and_records_it(
     assert capsys.readouterr().out == "tiny: 4 of 4 runs\n"
     assert program.main(["plan", "--only", "none", *asked]) == 2
     assert "experiment must be one of ldp-fl-mnist, " in capsys.readouterr().err
+
+
+def test_an_experiment_of_data_without_files_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Catches a folder that is asked of synthetic data, after hours of other experiments."""
+    one = dataclasses.replace(
+        ADULT,
+        name="tiny-synthetic",
+        data="synthetic",
+        set={"users": 100, "rounds": 1},
+        vary={"learning_rate": [1.0]},
+        repeats=2,
+        choosing=1,
+    )
+    monkeypatch.setattr(program, "experiments", lambda: (one,))
+    places = [f"--{name}={tmp_path / name}" for name in ("out", "records", "page", "data")]
+    assert program.main(["run", *places, "--device=cpu", "--workers=1"]) == 0
+    assert capsys.readouterr().out.startswith("tiny-synthetic: 0 of 14 runs; ")
+    record = json.loads((tmp_path / "records" / "tiny-synthetic.json").read_text())
+    assert (record["data"]["name"], len(record["runs"])) == ("synthetic", 14)
 
 
 def test_another_machine_goes_on_from_the_record(

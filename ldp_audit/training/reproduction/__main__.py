@@ -76,7 +76,7 @@ def _planned_and_run(chosen: Sequence[Experiment], options: argparse.Namespace) 
 
 def _left(one: Experiment, options: argparse.Namespace, device: str) -> tuple[int, int, float]:
     """Runs that are finished, all runs, and the estimated seconds that the others take, 0 if nothing is known."""
-    work = Work.of(one.pipeline, load(one.data, options.data / one.data), device, 1)
+    work = Work.of(one.pipeline, load(one.data, one.folder(options.data)), device, 1)
     jobs = jobs_of(plan_class(one.pipeline), one.sweeps(), 0)
     files = [stored(options.out / one.name / "runs", Training(job), work) for job in jobs]
     _restore(options.records / f"{one.name}.json", work, dict(zip(files, jobs, strict=True)))
@@ -109,7 +109,7 @@ def _run(one: Experiment, options: argparse.Namespace, *, finished: bool) -> Non
         results = run_experiment(
             one.pipeline,
             one.sweeps(),
-            load(one.data, options.data / one.data),
+            load(one.data, one.folder(options.data)),
             device=options.device,
             workers=options.workers,
             folder=folder,

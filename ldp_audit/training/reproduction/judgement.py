@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ldp_audit.accounting.protocols.paper_conventions import TABLE_2
 from ldp_audit.accounting.protocols.protocol_report import interval, number
 from ldp_audit.training.fedsel.solution import SELECTIONS
 from ldp_audit.training.findings import within
@@ -126,30 +127,50 @@ def summary(experiment: Experiment, results: Results, readings: Sequence[Reading
         lines += [f"{head}: {one}" for one in told]
     spent = list(spends(experiment, results))
     if len(spent) <= _MOST_LINES:
-        lines += [
-            f"{experiment.says}, spend of a run with {what}: epsilon {by_name} by name"
-            f"{f', {shuffled} shuffled' if shuffled else ''}; the paper's: {paper}."
-            for what, by_name, shuffled, _, paper in spent
-        ]
+        for one in spent:
+            what, *cells = one.items()
+            told = "; ".join(f"{name} {cell}" for name, cell in cells if cell)
+            lines.append(f"{experiment.says}, {what[0]} with {what[1]}: {told}.")
     return lines
 
 
-def spends(experiment: Experiment, results: Results) -> Iterator[tuple[str, str, str, str, str]]:
-    """Settings with one spend, and their epsilon by name, shuffled, pure, and the paper's."""
-    groups: dict[tuple[str, str, str, str], list[dict[str, Any]]] = {}
+def spends(experiment: Experiment, results: Results) -> Iterator[dict[str, str]]:
+    """Settings with one spend, and what they spend, by the columns' heads.
+
+    The paper's epsilon is the one that it prints, where it has a table of them, with what its theorem says of the very
+    run in a column of its own; else it is that of the paper's accounting.
+    """
+    groups: dict[str, tuple[dict[str, str], list[dict[str, Any]]]] = {}
     for one in results["spend"]:
-        everything, claimed = one["everything"], one["claimed"]
-        paper = "no number" if claimed is None or claimed["epsilon"] is None else number(float(claimed["epsilon"]))
-        pure = number(float(everything["pure"]))
-        cells = (_ends(everything["by_name"]), _ends(everything["shuffled"]), pure, paper)
-        groups.setdefault(cells, []).append(experiment.told(runs_at(results, one)[0]))
-    for cells, settings in groups.items():
+        run = runs_at(results, one)[0]
+        cells = _spend_cells(experiment, one, run["settings"])
+        groups.setdefault(repr(cells), (cells, []))[1].append(experiment.told(run))
+    for cells, settings in groups.values():
         common = {name: value for name, value in settings[0].items() if all(one[name] == value for one in settings)}
-        yield words(common), *cells
+        yield {"spend of the run": words(common), **cells}
 
 
-def _ends(ends: Sequence[Any] | None) -> str:
-    return "" if ends is None else interval((float(ends[0]), float(ends[1])))
+def _spend_cells(experiment: Experiment, spend: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, str]:
+    everything, claimed = spend["everything"], spend["claimed"]
+    cells = {"epsilon by name": _ends(everything["by_name"])}
+    if everything["shuffled"] is not None:
+        permuted = "the run permuted its reports" if settings["permute"] else "the run did not permute its reports"
+        cells["epsilon if shuffled"] = f"{_ends(everything['shuffled'])} ({permuted})"
+    cells["pure epsilon"] = number(float(everything["pure"]))
+    here = "no number" if claimed is None or claimed["epsilon"] is None else _promised(**claimed)
+    if experiment.paper_records is None:
+        return {**cells, "the paper's epsilon": here}
+    printed = TABLE_2[experiment.paper_records, settings["k"]]
+    return {**cells, "the paper's epsilon (Table 2)": _promised(*printed), "by Theorem 2 with our records": here}
+
+
+def _promised(epsilon: float, delta: float, **_: Any) -> str:
+    """An epsilon of a paper's, at its delta if there is one."""
+    return number(float(epsilon)) + (f" (delta {number(float(delta))})" if delta else "")
+
+
+def _ends(ends: Sequence[Any]) -> str:
+    return interval((float(ends[0]), float(ends[1])))
 
 
 def _figure_words(figure: Figure, experiment: Experiment) -> str:

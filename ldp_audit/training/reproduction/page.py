@@ -19,7 +19,7 @@ from ldp_audit.training.reproduction.judgement import (
     spends,
     summary,
 )
-from ldp_audit.training.reproduction.record import RECORDS, Experiment, experiments, recorded
+from ldp_audit.training.reproduction.record import RECORDS, Experiment, experiments, not_run, recorded
 from ldp_audit.training.results import Row, runs_at, words
 
 _OPENING = f"""# The papers' numbers, on the papers' data
@@ -46,13 +46,14 @@ stay UNDECIDED there.
 The first two are false with probability at most {ERROR_RATE:g} each for a figure, and at most the stated error rate for
 a comparison (which its parts share), not corrected for the number of rows. Margins, and the rules by which learning
 rates are chosen, were fixed before the results of these runs were known, though not before single runs of similar
-settings. A paper's figure is taken as exact: none comes with an error or a number of repeats. Intervals of figures are
+settings. A paper's figure is taken as exact: none comes with an error. Intervals of figures are
 those of the tests, {100 * (1 - 2 * ERROR_RATE):g}% by Student's t over the repeats. For repeats of a cross-validation
 they are about the data set, not about a population. The bounds of a comparison's differences are one-sided, at its
 error rate divided by the number of its parts.
 
-Epsilon is that of the very run: exact, at delta = 1e-5, by name (who sent what is known) and shuffled, with certified
-bounds. Hours are those of one core that other programs shared, or of one of several runs at a time on a GPU.
+Epsilon is that of the very run: exact, at delta = 1e-5, by name (who sent what is known) and for reports whose senders
+a shuffler hides, with certified bounds. Whether the run itself permuted its reports, which changes no average, stands
+beside the latter. Hours are those of one core that other programs shared, or of one of several runs at a time on a GPU.
 """
 
 
@@ -68,7 +69,9 @@ def page(records: Traversable = RECORDS) -> str:
     for one, results, readings in run:
         parts += ["", *_chapter(one, results, readings)]
     left = [_left(one, results) for one, results in found]
-    parts += ["\n## Not run\n", *([line for line in left if line] or ["Nothing is left."])]
+    parts += ["\n## Not run\n", *(line for line in left if line)]
+    parts += ["What the papers print and no experiment above repeats:\n"]
+    parts += [f"* {one.says}: {one.reason}." for one in not_run()]
     return "\n".join(parts) + "\n"
 
 
@@ -128,7 +131,7 @@ def _chapter(one: Experiment, results: Mapping[str, Any], readings: Sequence[Rea
         f"{'; '.join(devices)}; {tool['name']} {tool['version']}.\n"
     )
     yield "What differs from the paper, or is not said there:\n"
-    yield from (f"* {sentence}" for sentence in one.differs)
+    yield from (f"* {sentence}" for sentence in one.differences())
     yield ""
     yield from _judgements(one, readings)
     if one.choosing:
@@ -136,9 +139,8 @@ def _chapter(one: Experiment, results: Mapping[str, Any], readings: Sequence[Rea
     else:
         yield _table(*_accuracies(one, results))
         yield ""
-    if results["spend"]:
-        head = ["spend of the run", "epsilon by name", "shuffled", "pure", "the paper's epsilon"]
-        yield _table(head, iter([list(row) for row in spends(one, results)]))
+    if spent := list(spends(one, results)):
+        yield _table(list(spent[0]), iter([list(row.values()) for row in spent]))
 
 
 def _accuracies(one: Experiment, results: Mapping[str, Any]) -> tuple[list[str], Iterator[list[str]]]:

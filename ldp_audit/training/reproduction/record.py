@@ -16,8 +16,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
+from ldp_audit.training.data import DATASETS
 from ldp_audit.training.pipeline import plan_class, sweeps_of
 from ldp_audit.training.results import points_of, runs_at, varied_fields
 from ldp_audit.training.sweep import Sweep
@@ -33,9 +35,12 @@ class Experiment:
     """One experiment of a paper.
 
     name: of its record.   says: what it repeats.   pipeline, preset, set, vary, repeats: see `sweeps_of`.
-    data: a data set that `ldp-audit data` fetches.   margin: points by which a figure may differ and still be the same.
-    differs: what is not as in the paper, in sentences.
+    data: a data set that `ldp-audit data` fetches, or one without files.
+    margin: points by which a figure may differ and still be the same.
+    differs: what is not as in the paper, in sentences, but for the number of repeats.
     choosing: the number of repeats of a cross-validation that choose the learning rates; the others are reported.
+    paper_repeats: of which the paper's figures are means; None if it does not say.
+    paper_records: of a party in FedMD-NFDP's Table 2, which prints epsilon by them and k.
     """
 
     name: str
@@ -47,6 +52,8 @@ class Experiment:
     margin: float
     differs: Sequence[str]
     choosing: int = 0
+    paper_repeats: int | None = None
+    paper_records: int | None = None
     set: Mapping[str, Any] = field(default_factory=dict)
     vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
@@ -60,6 +67,21 @@ class Experiment:
         varied = {name for sweep in self.sweeps() for name in sweep.varied}
         return {name: value for name, value in run["settings"].items() if name in varied or name in self.set}
 
+    def folder(self, folders: Path) -> Path | None:
+        """Where its data's files are among the data sets' folders; None for data without files."""
+        return folders / self.data if DATASETS[self.data].files else None
+
+    def differences(self) -> list[str]:
+        """What is not as in the paper, or is not said there, in sentences."""
+        here = self.repeats - self.choosing
+        if self.paper_repeats is None:
+            return [
+                *self.differs,
+                f"The paper does not say of how many repeats its figures are; here they are of {here}.",
+            ]
+        fewer = [f"Fewer repeats than the paper's: {here}, where it has {self.paper_repeats}."]
+        return [*self.differs, *(fewer if here < self.paper_repeats else [])]
+
     @property
     def margin_words(self) -> str:
         """The margin in words."""
@@ -68,17 +90,33 @@ class Experiment:
     def command(self) -> str:
         """The command line that runs it alone."""
         words = ["ldp-audit train", self.pipeline, "--preset", self.preset, "--data", self.data]
-        words += ["--folder", f"data/{self.data}"]
+        words += [] if (folder := self.folder(Path("data"))) is None else ["--folder", folder.as_posix()]
         words += [f"--set {name}={value:g}" for name, value in self.set.items()]
         words += [f"--sweep {name}={','.join(f'{value:g}' for value in values)}" for name, values in self.vary.items()]
         return " ".join([*words, "--repeats", str(self.repeats), "--out", self.name])
 
 
+@dataclass(frozen=True)
+class NotRun:
+    """What a paper prints and no experiment repeats.   reason: why not."""
+
+    says: str
+    reason: str
+
+
 @cache
 def experiments() -> tuple[Experiment, ...]:
     """All experiments, in the order in which they are run."""
-    text = (_HERE / "experiments.toml").read_text(encoding="utf-8")
-    return tuple(Experiment(**table) for table in tomllib.loads(text)["experiment"])
+    return tuple(Experiment(**table) for table in _tables()["experiment"])
+
+
+def not_run() -> tuple[NotRun, ...]:
+    """What no experiment repeats."""
+    return tuple(NotRun(**table) for table in _tables()["not-run"])
+
+
+def _tables() -> dict[str, Any]:
+    return tomllib.loads((_HERE / "experiments.toml").read_text(encoding="utf-8"))
 
 
 def experiment_named(name: str) -> Experiment:

@@ -129,6 +129,7 @@ def accuracies() -> Claim:
             "ldp-fl-fmnist-wide",
             "ldp-fl-table-1-mnist",
             "ldp-fl-table-1-fmnist",
+            "ldp-fl-fig-5a",
         ),
     )
 
