@@ -33,7 +33,7 @@ from ldp_audit.training.spend import DELTA
 if TYPE_CHECKING:
     from ldp_audit.training.ldp_fl.settings import LdpFlSettings
 
-_LEAST, _MOST = 1e-4, 1e4
+_LEAST, _MOST = 1e-4, 1e8
 """Between these the noise multiplier is looked for."""
 _WIDTH, _TOLERANCE = 1e-2, 1e-3
 """Of the epsilon of a sampled run, nats, and of the multiplier: finer ones take a minute."""

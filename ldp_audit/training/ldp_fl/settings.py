@@ -124,9 +124,11 @@ class LdpFlSettings:
         for name in _POSITIVE:
             between(getattr(self, name), name, "a finite number > 0", lambda value: 0 < value < math.inf)
         between(self.fraction, "fraction", "a number in (0, 1]", lambda value: 0 < value <= 1)
-        for name in ("epsilon", "range_epsilon"):
-            if name != "epsilon" or self.epsilon is not None:
-                between(getattr(self, name), name, "a number in [1e-12, 700], or inf", self._is_epsilon)
+        if self.privacy == "central":
+            between(self.epsilon, "epsilon", "a number in [1e-4, 1e5], or inf", self._is_central_epsilon)
+        elif self.epsilon is not None:
+            between(self.epsilon, "epsilon", "a number in [1e-12, 700], or inf", self._is_epsilon)
+        between(self.range_epsilon, "range_epsilon", "a number in [1e-12, 700], or inf", self._is_epsilon)
         between(self.center, "center", "a number in [-1e10, 1e10]", lambda value: abs(value) <= _LARGE)
         between(self.slowest, "slowest", "a number in [1, 1e6]", lambda value: 1 <= value <= _SLOWEST)
         for name in _RADII:
@@ -152,7 +154,7 @@ class LdpFlSettings:
                 f"epsilon must be none where mechanism {self.mechanism!r} has parameters of its own, "
                 f"got {self.epsilon!r}"
             )
-        if self.epsilon is None or self.epsilon < math.inf:
+        if self.privacy == "local" and self.clips:
             value_mechanism(self.mechanism, self.epsilon)
 
     def _check_together(self) -> None:
@@ -173,6 +175,10 @@ class LdpFlSettings:
     @staticmethod
     def _is_epsilon(value: float) -> bool:
         return _LEAST_EPSILON <= value <= MOST_EPSILON or value == math.inf
+
+    @staticmethod
+    def _is_central_epsilon(value: float) -> bool:
+        return 1e-4 <= value <= 1e5 or value == math.inf
 
     @property
     def chosen(self) -> int:

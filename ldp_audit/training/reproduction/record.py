@@ -64,8 +64,11 @@ class Experiment:
 
     def told(self, run: Mapping[str, Any]) -> dict[str, Any]:
         """A run's settings by which the experiment's points differ, and those that it sets itself."""
-        varied = {name for sweep in self.sweeps() for name in sweep.varied}
-        return {name: value for name, value in run["settings"].items() if name in varied or name in self.set}
+        sweeps = self.sweeps()
+        varied = {name for sweep in sweeps for name in sweep.varied}
+        fixed = [{name: repr(value) for name, value in one.settings.items()} for one in sweeps]
+        apart = {name for one in fixed for name in one if any(one[name] != other.get(name) for other in fixed)}
+        return {name: value for name, value in run["settings"].items() if name in varied | apart or name in self.set}
 
     def folder(self, folders: Path) -> Path | None:
         """Where its data's files are among the data sets' folders; None for data without files."""
