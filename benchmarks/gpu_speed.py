@@ -130,7 +130,7 @@ def _perturbed(shapes: dict[str, torch.Size], clients: int, size: int, setting: 
     ]
 
     def run() -> None:
-        average, measures = reports.PlainAverage(), reports.LayerMeasures(ranges, epsilon)
+        average, measures = reports.PlainAverage(), reports.LayerMeasures(ranges, TwoPointMoments(epsilon))
         for block in reports.blocks(trained, size):
             average.add(reports.reports(block, ranges, epsilon, generator))
             measures.add(block)
