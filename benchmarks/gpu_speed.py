@@ -20,6 +20,7 @@ from training_rounds import measured, peak_of, prepared, timed, train_round
 from ldp_audit.training import local_training
 from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.device import repeatable
+from ldp_audit.training.ldp_fl.moments import TwoPointMoments
 from ldp_audit.training.local_training import STRATEGIES, choose_chunk, choose_strategy
 
 SLACK = 0.05
