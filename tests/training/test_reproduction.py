@@ -170,6 +170,7 @@ def test_one_run_and_other_data_are_not_tested() -> None:
     (reading,) = judged(digits, fedmd(digits))
     assert {one.verdict for one in reading.figures} == {"NOT TESTED"}
     assert any("letters" in line for line in summary(digits, fedmd(digits), [reading]))
+    assert [one.place for one in reading.comparisons] == ["Table 2; on other data than the paper's"]
 
 
 def fedmd(one: Experiment) -> dict[str, Any]:

@@ -4,7 +4,7 @@
                     one-sided t tests; a comparison of methods: the paired one-sided t test finds the paper's direction
     NOT REPRODUCED  a figure: the mean is outside the margin; a comparison: the test finds the opposite direction
     WITHIN NOISE    neither is shown at the stated error rate: the repeats do not tell
-    NOT TESTED      a single run, or other data than the paper's
+    NOT TESTED      a single run, or a figure of other data than the paper's; a comparison on other data says so
     NOT COMPARED    a method that is compared learnt nothing: it is no more accurate than a constant answer
 
 The first two are false with probability at most the error rate each, if repeats are normally distributed around what
@@ -63,7 +63,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A paper's comparison of methods.   parts: the tested differences by name, each as of `findings.greater`."""
+    """A paper's comparison of methods.
+
+    place: in the paper, and whether the data are others.
+    parts: the tested differences by name, each as of `findings.greater`.
+    """
 
     says: str
     place: str
@@ -185,8 +189,10 @@ def _reading(experiment: Experiment, name: str, rates: Rates, results: Results) 
     plan = plan_class(experiment.pipeline)
     rows = comparing_of(plan)(results)
     found = judge(findings_of(plan), results)
+    other = "; on other data than the paper's" if any(row.other for row in rows) else ""
     comparisons = [
-        Comparison(one.says, one.place, WORDS[one.verdict], one.error_rate, dict(_parts(one.numbers))) for one in found
+        Comparison(one.says, one.place + other, WORDS[one.verdict], one.error_rate, dict(_parts(one.numbers)))
+        for one in found
     ]
     return Reading(name, rates, tuple(_figure(row, experiment.margin) for row in rows), tuple(comparisons))
 

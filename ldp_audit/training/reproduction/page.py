@@ -38,7 +38,7 @@ stay UNDECIDED there.
   figure; of a comparison of methods, the paired one-sided t test finds the paper's direction.
 * **NOT REPRODUCED**: the mean lies outside the margin, or the test finds the opposite direction.
 * **WITHIN NOISE**: neither is shown; the repeats do not tell.
-* **NOT TESTED**: a single run, or other data than the paper's.
+* **NOT TESTED**: a single run, or a figure of other data than the paper's. A comparison on other data says so.
 * **NOT COMPARED**: a method learnt nothing at this learning rate. Its mean accuracy is at most a tenth of a point above
   that of a constant answer, the more frequent one, so that its distance from the other tells nothing of the methods. A
   comparison's verdict is on the parts that are compared, and says how many they are.
