@@ -16,6 +16,9 @@ import pytest
 
 from ldp_audit.cli import main
 from ldp_audit.training.kept_model import load_model
+from ldp_audit.training.pipeline import plan_class
+from ldp_audit.training.sweep import Sweep, jobs_of
+from ldp_audit.training.sweep_folder import asked, manifest_file
 from ldp_audit.workers import SchedulerLostError
 
 Captured = pytest.CaptureFixture[str]
@@ -106,6 +109,45 @@ def test_resume_goes_on_with_the_same_sweep_only(tmp_path: Path, capsys: Capture
     said = capsys.readouterr().err
     assert "is of another run: seed was 0 and is 1; " in said
     assert "run.1.epsilon was 1.0 and is 2.0" in said
+
+
+@pytest.mark.parametrize(
+    ("other", "said", "read"),
+    [
+        (["--set", "epsilon=1"], "holds a sweep; --resume goes on with it", False),
+        (["--resume", "--seed", "1"], "is of another run: seed was 0 and is 1", False),
+        (["--resume", "--set", "epsilon=2"], "is of another run: run.1.epsilon was 1.0 and is 2.0", False),
+        (["--resume", "--threads", "2"], "is of another run: threads was 1 and is 2", False),
+        (["--resume", "--set", "rounds=4"], "a run of 3 rounds cannot be extended", False),
+        (["--resume", "--data-option", "n=40"], "is of another run: data.records was 60 and is 40", True),
+    ],
+)
+def test_a_folder_of_another_sweep_is_refused_before_the_data_are_read(
+    tmp_path: Path, capsys: Captured, other: list[str], said: str, *, read: bool
+) -> None:
+    """Would catch a large data set that is read for minutes before the command says no."""
+    mark = tmp_path / "read"
+    words = ["train", TOY, "--sweep", "kind=plain", "--out", str(tmp_path / "sweep"), *QUICK]
+    words += ["--data", "tests.training.toy:noticed_points", "--data-option", f"mark={mark}"]
+    assert main(words) == 0
+    mark.unlink()
+    assert main([*words, *other]) == 2
+    assert said in capsys.readouterr().err
+    assert mark.exists() == read
+
+
+def test_a_folder_of_another_sweep_is_refused_before_torch_is_loaded(tmp_path: Path) -> None:
+    """The second half shows that the check can fail: the same sweep needs torch to see that it is."""
+    jobs = jobs_of(plan_class("ldp-fl"), [Sweep({"rounds": 1})], 0)
+    folder = tmp_path / "sweep"
+    folder.mkdir()
+    manifest_file(folder).write_text(json.dumps(asked("ldp-fl", 0, 1, jobs)))
+    words = ["train", "ldp-fl", "--set", "rounds=1", "--out", str(folder), "--resume", *QUICK]
+    check = (
+        "import sys; from ldp_audit.cli import main; assert main(sys.argv[1:]) == 2; sys.exit('torch' in sys.modules)"
+    )
+    for more, loads in (["--seed", "1"], 0), ([], 1):
+        assert subprocess.run([sys.executable, "-c", check, *words, *more], check=False).returncode == loads
 
 
 def test_a_killed_sweep_resumes_to_the_numbers_of_one_that_was_not(tmp_path: Path) -> None:

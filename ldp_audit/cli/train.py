@@ -89,10 +89,20 @@ def _listed(plan: type) -> str:
 def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
     from ldp_audit.training.data import data_for
     from ldp_audit.training.pipeline import embedded_data
+    from ldp_audit.training.sweep_folder import check_folder
 
     sweeps = _sweeps(options, plan)
     check_writable(options)
     embedded = embedded_data(plan)
+    how: dict[str, Any] = {
+        "seed": options.seed,
+        "device": options.device,
+        "threads": options.threads,
+        "scheduler": options.scheduler,
+        "resume": options.resume,
+    }
+    if options.out is not None:  # before the data set, which may take minutes to read
+        check_folder(options.out, options.pipeline, sweeps, **how)
     with Progress(options.quiet, first=0.0) as progress:
         progress(f"reading {options.data or embedded or 'data'}")
         from ldp_audit.training.experiment import run_experiment  # imports torch, which takes a second or two
@@ -101,13 +111,9 @@ def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
             options.pipeline,
             sweeps,
             data_for(embedded, options.data, options.folder, _once("--data-option", options.data_option)),
-            seed=options.seed,
-            device=options.device,
-            threads=options.threads,
+            **how,
             workers=options.workers,
-            scheduler=options.scheduler,
             folder=options.out,
-            resume=options.resume,
             audit=options.audit,
             evaluate_every=options.evaluate_every,
             keep_models=options.keep_model,

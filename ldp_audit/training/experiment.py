@@ -21,14 +21,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from ldp_audit.checkpoint import check_same
 from ldp_audit.files import lock, write_whole
 from ldp_audit.progress import duration
 from ldp_audit.training import results
 from ldp_audit.training.device import device_of
 from ldp_audit.training.kept_model import keep_model
 from ldp_audit.training.mapped_data import MappedData
-from ldp_audit.training.pipeline import Extendable, comparing_of, findings_of, judge, plan_class
+from ldp_audit.training.pipeline import comparing_of, findings_of, judge, plan_class
 from ldp_audit.training.runs import (
     Canaries,
     Event,
@@ -36,19 +35,27 @@ from ldp_audit.training.runs import (
     Training,
     Work,
     data_of,
-    plain_settings,
     spread,
     stored,
     undamaged,
 )
 from ldp_audit.training.sweep import Job, Sweep, doubts_of, jobs_of
+from ldp_audit.training.sweep_folder import (
+    asked,
+    check_equal,
+    check_folder,
+    computing,
+    device_name,
+    lengthened,
+    manifest_file,
+    stored_manifest,
+)
 from ldp_audit.workers import Pool, Processes, cores, pool_of
 
 if TYPE_CHECKING:
     from ldp_audit.training.datasets import Images, Table
 
 
-_MANIFEST = "sweep.json"
 _RUNS = "runs"
 _MODELS = "models"
 
@@ -84,9 +91,12 @@ def run_experiment(
         the others.   progress: called with lines.
     Raises ValueError for bad settings, for data that do not fit, and for a folder that holds another sweep.
     """
+    if folder is not None and not finished:  # before the data set's digest, which takes seconds of a large one
+        how: dict[str, Any] = {"seed": seed, "device": device, "threads": threads, "scheduler": scheduler}
+        check_folder(folder, pipeline, sweeps, **how, resume=resume)
     plan = plan_class(pipeline)
     jobs = jobs_of(plan, sweeps, seed)
-    name = str(device_of(device)) if scheduler is None else device
+    name = device_name(device, scheduler)
     work = Work.of(pipeline, data, name, threads, evaluate_every)
     described = {**data.describe(), "digest": work.data_digest}
     pool = _pool(workers, scheduler, name, len(jobs))
@@ -97,7 +107,8 @@ def run_experiment(
         jobs = _stored_jobs(work, jobs, kept)
     with _shared(work, pool) as work, nullcontext() if folder is None or finished else _locked(folder):
         if folder is not None and not finished:
-            _write_manifest(folder, _manifest(work, seed, described, jobs), work, jobs, resume=resume)
+            manifest = {**asked(pipeline, seed, threads, jobs), **computing(name), "data": described}
+            _write_manifest(folder, manifest, work, jobs, resume=resume)
         data = data_of(work)  # the mapped one, so that the memory of the other is free
         document = _run(work, jobs, pool, kept, data, seed, described, audit=audit, progress=progress)
         if keep_models and folder is not None and kept is not None:
@@ -182,22 +193,6 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _manifest(work: Work, seed: int, described: Mapping[str, Any], jobs: Sequence[Job]) -> dict[str, Any]:
-    import torch
-
-    runs = {str(number): {**plain_settings(job.settings), "seed": job.seed} for number, job in enumerate(jobs, 1)}
-    return {
-        "pipeline": work.pipeline,
-        "seed": seed,
-        "data": dict(described),
-        "device": work.device,
-        "threads": work.threads,
-        "torch": str(torch.__version__),
-        "runs": len(jobs),
-        "run": runs,
-    }
-
-
 def _write_manifest(
     folder: Path, manifest: Mapping[str, Any], work: Work, jobs: Sequence[Job], *, resume: bool
 ) -> None:
@@ -205,41 +200,21 @@ def _write_manifest(
 
     ValueError if another sweep's is there, or this one's without `resume`. A sweep of fewer rounds is extended.
     """
-    file = folder / _MANIFEST
-    if file.exists():
-        if not resume:
-            raise ValueError(f"{folder} holds a sweep; --resume goes on with it, else name another folder")
-        try:
-            was = json.loads(file.read_text(encoding="utf-8"))
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{file} is damaged: {error}") from None
-        check_same(f"{folder} is of another run", was, manifest, [f"run.{number}.rounds" for number in manifest["run"]])
-        _extend(folder / _RUNS, was["run"], work, jobs)
+    was = stored_manifest(folder, resume=resume)
+    if was is not None:
+        check_equal(folder, was, manifest)
+        _extend(folder / _RUNS, lengthened(was, plan_class(work.pipeline), jobs), work)
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole({file: json.dumps(manifest, indent=1, allow_nan=False) + "\n"})
+    write_whole({manifest_file(folder): json.dumps(manifest, indent=1, allow_nan=False) + "\n"})
 
 
-def _extend(kept: Path, before: Mapping[str, Any], work: Work, jobs: Sequence[Job]) -> None:
-    """Let runs that had fewer rounds, the manifest's `before`, go on from their checkpoints.
-
-    Raises ValueError for a run that had more rounds, and for one that cannot be extended.
-    """
+def _extend(kept: Path, longer: Sequence[tuple[Job, Job]], work: Work) -> None:
+    """Let runs that had fewer rounds go on from their checkpoints, under the names of those that they become."""
     moved: list[tuple[float, Path, Path]] = []
-    for number, job in enumerate(jobs, 1):
-        had, now = before[str(number)].get("rounds"), job.settings.get("rounds")
-        if had == now:
-            continue
-        if not isinstance(had, int) or (now is not None and had > now):
-            raise ValueError(
-                f"rounds must be at least the {had or 'whole number'} of the runs that are there, got {now}"
-            )
-        plan = plan_class(work.pipeline)(**job.settings)
-        reason = plan.why_not_extended() if isinstance(plan, Extendable) else "its plan does not say how"
-        if reason is not None:
-            raise ValueError(f"a run of {had} rounds cannot be extended: {reason}")
-        names = (Training(one).file(work) for one in (Job({**job.settings, "rounds": had}, job.seed), job))
-        old, new = (kept / f"{name}.state" for name in names)
-        moved.append((math.inf if now is None else now, old, new))
+    for before, after in longer:
+        old, new = (kept / f"{Training(one).file(work)}.state" for one in (before, after))
+        rounds = after.settings["rounds"]
+        moved.append((math.inf if rounds is None else rounds, old, new))
     for _, old, new in sorted(moved, reverse=True):  # one run's new name may be a shorter one's old name
         if old.exists():
             old.replace(new)

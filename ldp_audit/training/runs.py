@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 import torch
 
-from ldp_audit.accounting.converted import plain
 from ldp_audit.checkpoint import DAMAGE, Checkpoint, damaged
 from ldp_audit.checkpoint import plain as as_json
 from ldp_audit.files import write_whole
@@ -39,7 +38,7 @@ from ldp_audit.training.mapped_data import MappedData
 from ldp_audit.training.pipeline import Paced, is_extendable, plan_class
 from ldp_audit.training.results import tool
 from ldp_audit.training.spend import protocol_spend
-from ldp_audit.training.sweep import Job
+from ldp_audit.training.sweep import Job, plain_settings
 from ldp_audit.workers import Pool
 
 if TYPE_CHECKING:
@@ -122,12 +121,6 @@ def identity_of(
         "data": {**data.describe(), "digest": digest(data)},
         "device": described(device, threads),
     }
-
-
-def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON-ready settings: infinities as text, numpy's numbers as Python's."""
-    own = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
-    return {name: plain(value) if isinstance(value, float) else value for name, value in own.items()}
 
 
 def digest(data: Images | Table) -> str:

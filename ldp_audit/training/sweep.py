@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ldp_audit.accounting.converted import plain
 from ldp_audit.numerics import whole
 
 MAX_RUNS = 100_000
@@ -211,6 +212,12 @@ def repeat_seed(seed: int, repeat: int) -> int:
         1, np.uint64
     )
     return int(state[0]) >> 11
+
+
+def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON-ready settings: infinities as text, numpy's numbers as Python's."""
+    own = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
+    return {name: plain(value) if isinstance(value, float) else value for name, value in own.items()}
 
 
 def check_fields(plan: type, names: Mapping[str, Any] | Sequence[str]) -> None:
