@@ -114,6 +114,11 @@ def settle_claim(claim: Claim, seconds: float = math.inf) -> SettledClaim:
         groups = {name: tuple(map(within, group)) for name, group in claim.groups().items()}
     except ValueError as error:
         raise BadClaimError(f"claim {claim.id}: {error}") from error
+    return concluded(claim, groups, time.perf_counter() - start)
+
+
+def concluded(claim: Claim, groups: dict[str, tuple[Settled, ...]], seconds: float) -> SettledClaim:
+    """The claim with the verdict that follows from its settled statements."""
     verdict = claim_verdict(
         _verdicts(groups["parts"]),
         _verdicts(groups["condition"] + groups["narrower"]),
@@ -121,7 +126,7 @@ def settle_claim(claim: Claim, seconds: float = math.inf) -> SettledClaim:
         sizes=bool(claim.sizes),
         argued=bool(claim.argument),
     )
-    return SettledClaim(claim, verdict, groups, time.perf_counter() - start)
+    return SettledClaim(claim, verdict, groups, seconds)
 
 
 class _OutOfTimeError(BaseException):

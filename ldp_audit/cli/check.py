@@ -14,6 +14,7 @@ from ldp_audit.progress import Progress
 
 if TYPE_CHECKING:
     from ldp_audit.claims.claim import Paper
+    from ldp_audit.claims.settled_file import SettledFile
     from ldp_audit.claims.settling import SettledClaim
 
 _SAYS = 76
@@ -41,6 +42,12 @@ def add_arguments(check: argparse.ArgumentParser) -> None:
         metavar="S",
         help="for one claim, which is UNDECIDED after it; 60 by default",
     )
+    check.add_argument(
+        "--resume",
+        type=Path,
+        metavar="FILE",
+        help="keep settled claims there; go on from there if it exists",
+    )
     check.add_argument("--quiet", action="store_true", help="no progress lines")
 
 
@@ -51,9 +58,11 @@ def run(options: argparse.Namespace) -> int:
     check_writable(options)
     if not options.seconds > 0:
         raise ValueError(f"--seconds must be positive, got {options.seconds:g}")
-    papers, failed = _chosen(options), []
-    settled = [(paper, _settle(paper, options, failed)) for paper in papers]
+    papers, failed, kept = _chosen(options), [], _kept(options)
+    settled = [(paper, _settle(paper, options, kept, failed)) for paper in papers]
     _print_summary(settled)
+    if kept and kept.taken:
+        say(f"\nnot settled again: {kept.taken} claims, from {options.resume}")
     if options.out or options.json:
         with Progress(options.quiet) as progress:
             progress("drawing and writing the report" if options.out else "writing the report")
@@ -94,7 +103,22 @@ def _chosen(options: argparse.Namespace) -> list[Paper]:
     return [replace(paper, claims=paper.claims.only(options.only), figures=None) for paper in chosen]
 
 
-def _settle(paper: Paper, options: argparse.Namespace, failed: list[str]) -> list[SettledClaim]:
+def _kept(options: argparse.Namespace) -> SettledFile | None:
+    """The file of settled claims that --resume names."""
+    from ldp_audit.claims.settled_file import SettledFile
+
+    if options.resume is None:
+        return None
+    kept = SettledFile(options.resume)
+    if kept.damaged:
+        places = f"{kept.damaged} place{'s' if kept.damaged > 1 else ''}"
+        say(f"{options.resume} is damaged in {places}; what it held there is settled again", sys.stderr)
+    return kept
+
+
+def _settle(
+    paper: Paper, options: argparse.Namespace, kept: SettledFile | None, failed: list[str]
+) -> list[SettledClaim]:
     """The settled claims; errors of the others are appended to `failed`."""
     from ldp_audit.claims.settling import settle_claim
 
@@ -104,7 +128,7 @@ def _settle(paper: Paper, options: argparse.Namespace, failed: list[str]) -> lis
             with Progress(options.quiet) as progress:
                 progress(f"settling {name}")
                 claim = paper.claims.named(name)
-                outcome = settle_claim(claim, options.seconds)
+                outcome = (kept.settle if kept else settle_claim)(claim, options.seconds)
         except ValueError as error:
             failed.append(str(error))
             say(f"[{place:3d}/{len(paper.claims)}] {name:<12} ERROR        {_short(str(error), 90)}")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from ldp_audit.claims.claim import Claim, Paper
 from ldp_audit.claims.language.statement import describe_variable
 from ldp_audit.claims.manifest import counted, manifest
+from ldp_audit.claims.settled_file import tool
 from ldp_audit.claims.settling import SettledClaim
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.figure import Figure
@@ -20,7 +19,6 @@ from ldp_audit.reports.mathematics import law_latex
 from ldp_audit.reports.wording import domain
 
 SCHEMA_VERSION = 1
-_ENGINES_FROM = ("sympy", "python-flint", "z3-solver")
 
 
 def build(
@@ -36,8 +34,7 @@ def build(
     claims = [claim_record(paper, one) for paper, group in pairs for one in group]
     return {
         "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "ldp-audit", "version": _version("ldp-audit"), "python": platform.python_version()}
-        | {name: _version(name) for name in _ENGINES_FROM},
+        "tool": tool(),
         "papers": [paper_record(paper) for paper, _ in pairs],
         **counted(claims),
         "manifest": manifest(claims),
@@ -139,10 +136,3 @@ def _engines(settled: SettledClaim) -> str:
     resting = (part for name, group in settled.groups.items() if name not in ("another", "corrected") for part in group)
     names = dict.fromkeys(part.engine for part in resting)
     return ", ".join(names) or ("argument" if settled.claim.argument else "none")
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"

@@ -22,6 +22,7 @@ from ldp_audit.auditing.record import State, record_in, seed_in
 from ldp_audit.auditing.test import Test
 from ldp_audit.claims import papers
 from ldp_audit.claims.recheck_report import recheck_claims
+from ldp_audit.claims.settled_file import SettledFile
 from ldp_audit.claims.settling import settle_claim
 from ldp_audit.files import read_json
 from ldp_audit.mechanisms import FiniteChannel, target
@@ -227,6 +228,14 @@ def _reports(_: Path) -> list[Any]:
     return [{"schema_version": 1, "claims": [claim]} for claim in claims]
 
 
+def _settled(folder: Path) -> list[Any]:
+    """A file of settled claims."""
+    kept = SettledFile(folder / "kept")
+    for claim in papers.load("wang").claims[:2]:
+        kept.settle(claim, 60.0)
+    return [(folder / "kept").read_bytes()]
+
+
 def _recheck(path: Path) -> object:
     return list(recheck_claims(read_json(path)))
 
@@ -346,6 +355,7 @@ READERS: tuple[Reader, ...] = (
     Reader("channel NPZ", "channel.npz", _npzs, FiniteChannel.from_file, _hostile_npzs),
     Reader("protocol TOML", "protocol.toml", _protocols, load_protocol, _hostile_protocols),
     Reader("report.json, rechecked", "report.json", _reports, _recheck),
+    Reader("settled claims, to resume", "kept", _settled, SettledFile),
     Reader("audit JSON, to confirm", "audit.json", _audits, _record),
     Reader("audit JSON, to merge", "audit.json", _results, _merge),
     Reader("audit state, to resume", "state.json", _states, _state),
