@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,21 @@ def test_an_audit_of_each_point_has_its_own_exit_code(
     audits = document(tmp_path)["audit"]
     assert [(one["settings"], one["verdict"]) for one in audits] == [({"rounds": n}, verdict) for n in (1, 2)]
     assert re.search(rf"rounds 1 +server +[\d.]+ +1 +exact +{verdict}", capsys.readouterr().out)
+
+
+def test_operations_without_a_deterministic_algorithm_are_named_wherever_the_result_is_shown(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    said = "no deterministic algorithm on this device for toy_cuda, cumsum_cuda_kernel."
+    for settings, shown in (["--set", "fails=warns"], True), (["--set", "rounds=1"], False):
+        folder = tmp_path / str(shown)
+        with pytest.warns(UserWarning, match="deterministic") if shown else nullcontext():
+            assert main(["train", TOY, *settings, "--out", str(folder), *QUICK]) == 0
+        texts = [capsys.readouterr().out, *((folder / name).read_text() for name in ("report.md", "report.html"))]
+        assert [said in " ".join(text.replace("\\", "").split()) for text in texts] == [shown] * 3
+        assert [run["device"].get("not_repeatable") for run in document(folder)["runs"]] == [
+            ["toy_cuda", "cumsum_cuda_kernel"] if shown else None
+        ]
 
 
 def test_without_out_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:

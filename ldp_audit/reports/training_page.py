@@ -64,6 +64,12 @@ def about(document: Mapping[str, Any]) -> list[str]:
         "Accuracy is the last round's: mean and half-width of its 95% interval (Student's t over the repeats; over the "
         "folds, corrected for their overlap, where a point has one run).",
     ]
+    operations = dict.fromkeys(name for run in runs for name in run["device"].get("not_repeatable", ()))
+    if operations:
+        lines.append(
+            f"Not repeatable to the last bit: torch has no deterministic algorithm on this device for "
+            f"{', '.join(operations)}."
+        )
     if document["spend"]:
         delta = document["spend"][0]["delta"]
         lines.append(

@@ -7,6 +7,7 @@ another number of threads and in another version of torch; results record all th
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,9 @@ from ldp_audit.numerics import whole
 if TYPE_CHECKING:
     import torch
 
+_WARNING = " does not have a deterministic implementation"
+"""What torch says after the name of an operation."""
+_VOID = "max_pool2d_with_indices_backward"
 _ACCEPTED = "auto, cpu, cuda, cuda:0, cuda:1, ..."
 
 
@@ -45,11 +49,12 @@ def device_of(name: str = "auto") -> torch.device:
 
 
 @contextmanager
-def repeatable(device: torch.device, threads: int) -> Iterator[None]:
+def repeatable(device: torch.device, threads: int) -> Iterator[list[str]]:
     """Run torch with this many threads and deterministic algorithms, and restore its settings afterwards.
 
-    An operation without a deterministic algorithm on a GPU warns. Of max-pooling the warning is void: windows that do
-    not overlap pass each slope on once, in any order.
+    The value is a list to which the name of each operation without a deterministic algorithm is added when it runs, as
+    torch then warns. Of max-pooling the warning is void: windows that do not overlap pass each slope on once, in any
+    order.
     """
     import torch
 
@@ -63,11 +68,32 @@ def repeatable(device: torch.device, threads: int) -> Iterator[None]:
         torch.use_deterministic_algorithms(mode=True, warn_only=True)
         torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
     try:
-        yield
+        with _heard() as names:
+            yield names
     finally:
         torch.set_num_threads(before)
         torch.use_deterministic_algorithms(strict, warn_only=warned)
         torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = cudnn
+
+
+@contextmanager
+def _heard() -> Iterator[list[str]]:
+    """The names of the operations of which torch warns; every warning is shown as before, but the void one."""
+    names: list[str] = []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("default", f".*{_WARNING}", UserWarning)  # even where the user ignores warnings
+        shown = warnings.showwarning
+
+        def heard(message: Warning | str, *where: Any, **how: Any) -> None:
+            name, sign, _ = str(message).partition(_WARNING)
+            if sign and name.startswith(_VOID):
+                return
+            if sign and name not in names:
+                names.append(name)
+            shown(message, *where, **how)
+
+        warnings.showwarning = heard
+        yield names
 
 
 def described(device: torch.device, threads: int) -> dict[str, Any]:

@@ -9,6 +9,9 @@
      "findings": [{"key", "says", "verdict", "numbers", "error_rate", "place", "note"}, ...],
      "printed":  [the fields of a Row, ...]}
 
+A run's device tells on which device, with how many threads and in which version of torch it ran; "not_repeatable" names
+the operations, if there are any, for which torch has no deterministic algorithm there.
+
 The accuracy of a run is that of its last round. A point's interval is Student's at 95% over its repeats. For a single
 run of several batched trainings ("accuracies") it is over these; if they are folds of a cross-validation (a setting of
 that name), whose training records overlap, the variance is corrected as in Nadeau and Bengio (2003). There is no

@@ -76,12 +76,12 @@ def train(
     Raises ValueError if the data do not fit the plan, or the file is damaged or another run's.
     """
     identity, tell = identity_of(pipeline, plan, data, seed, device, threads), progress or (lambda *_: None)
-    with repeatable(device, threads):
+    with repeatable(device, threads) as warned:
         tell(0.0, 0, None)
         run, accuracy = plan.start(data, seed=seed, device=device), None
         if isinstance(run, Paced):
             run.evaluate_every = evaluate_every
-        rounds, seconds = _restored(run, keep, identity, extendable=is_extendable(plan))
+        rounds, seconds, before = _restored(run, keep, identity, extendable=is_extendable(plan))
         start = time.perf_counter()
         tell(float(len(rounds)), run.rounds, accuracy)
         for number in range(len(rounds) + 1, run.rounds + 1):
@@ -93,16 +93,22 @@ def train(
             accuracy = record.get("accuracy", accuracy)
             if keep is not None:
                 keep.parent.mkdir(parents=True, exist_ok=True)
-                parts = {"rounds": rounds, "seconds": seconds + time.perf_counter() - start, "state": run.state()}
+                parts = {
+                    "rounds": rounds,
+                    "seconds": seconds + time.perf_counter() - start,
+                    "not_repeatable": list(dict.fromkeys([*before, *warned])),
+                    "state": run.state(),
+                }
                 checkpoint_of(keep, identity).write(parts, durable=False)
             tell(float(number), run.rounds, accuracy)
         seconds += time.perf_counter() - start
+    not_repeatable = list(dict.fromkeys([*before, *warned]))
     return {
         "settings": identity["settings"],
         "seed": seed,
         "rounds": rounds,
         "seconds": seconds,
-        "device": identity["device"],
+        "device": {**identity["device"], **({"not_repeatable": not_repeatable} if not_repeatable else {})},
     }
 
 
@@ -217,14 +223,19 @@ def check_rounds(rounds: Any, last: int) -> None:
 
 def _restored(
     run: Run, keep: Path | None, identity: dict[str, Any], *, extendable: bool
-) -> tuple[list[dict[str, Any]], float]:
-    """Restore the run from its checkpoint: the records of the rounds so far, and the seconds that they took."""
+) -> tuple[list[dict[str, Any]], float, list[str]]:
+    """Restore the run from its checkpoint.
+
+    Returns the records of the rounds so far, the seconds that they took, and their operations without a deterministic
+    algorithm.
+    """
     free = frozenset({"settings.rounds"} if extendable else ())
     held = None if keep is None else checkpoint_of(keep, identity, free).held("rounds", "seconds", "state")
     if keep is None or held is None:
-        return [], 0.0
+        return [], 0.0, []
     try:
         rounds, seconds = held["rounds"], float(held["seconds"])
+        names = [str(name) for name in held.get("not_repeatable", [])]  # earlier versions did not write them
         check_rounds(rounds, run.rounds)
         if len(rounds) > run.rounds:
             raise ValueError(f"it holds {len(rounds)} rounds of {run.rounds}")
@@ -235,7 +246,7 @@ def _restored(
         raise damaged(keep, error) from None
     if isinstance(run, Paced) and 0 < len(rounds) < run.rounds:
         rounds[-1] = run.interim(rounds[-1])
-    return rounds, seconds
+    return rounds, seconds, names
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import torch
 
 from ldp_audit.training import runs
+from ldp_audit.training.device import repeatable
 from ldp_audit.training.runs import checked_record, digest, train
 from tests.together import together
 from tests.training.toy import Toy, ToyRun, points
@@ -105,6 +107,40 @@ def test_progress_hears_of_the_beginning_and_of_every_round() -> None:
     record = whole(Toy(rounds=3), progress=lambda *said: heard.append(said))
     assert list(dict.fromkeys(said[:2] for said in heard)) == [(0, 0), (0, 3), (1, 3), (2, 3), (3, 3)]
     assert [said[2] for said in heard[:3]] == [None, None, record["rounds"][0]["accuracy"]]
+
+
+def test_operations_without_a_deterministic_algorithm_are_in_the_record_after_a_kill_too(tmp_path: Path) -> None:
+    """Would catch a run on a GPU that is said to be repeatable and is not."""
+    plan, names = Toy(fails="warns"), ["toy_cuda", "cumsum_cuda_kernel"]
+    for last in (2, 3):
+        keep = tmp_path / f"{last}.state"
+
+        def kill(done: float, *_: Any, last: int = last) -> None:
+            if done == last:
+                raise Killed
+
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("ignore")  # they are named even so
+            with pytest.raises(Killed):
+                whole(plan, keep=keep, progress=kill)
+            resumed = whole(plan, keep=keep)
+        assert resumed["device"] == {**whole(Toy())["device"], "not_repeatable": names}
+
+
+def test_a_checkpoint_of_a_version_that_did_not_name_operations_is_continued(tmp_path: Path) -> None:
+    keep = tmp_path / "run.state"
+    whole(Toy(), keep=keep)
+    content = runs.read(keep)
+    del content["not_repeatable"]
+    keep.write_bytes(runs.packed(content))
+    assert "not_repeatable" not in whole(Toy(), keep=keep)["device"]
+
+
+def test_torchs_own_warning_is_heard() -> None:
+    """Would catch a version of torch that warns in other words."""
+    with pytest.warns(UserWarning, match="put_"), repeatable(CPU, 2) as names:
+        torch.zeros(3).put_(torch.tensor([0]), torch.ones(1))
+    assert names == ["put_"]
 
 
 def test_torch_has_its_threads_back_afterwards() -> None:

@@ -6,6 +6,7 @@ import math
 import os
 import signal
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +42,8 @@ class Toy:
     """Settings.
 
     epsilon: of each weight's report, > 0, or None for none.   rounds: whole, >= 1.   kind: "plain" or "lazy".
-    fails: what goes wrong in round 2: "", "raises", "refuses", "dies"; "dies once" needs a file `mark` to be missing.
+    fails: what goes wrong in round 2: "", "raises", "refuses", "warns", "dies"; "dies once" needs a file `mark` to be
+        missing.
     slow: seconds that a round sleeps.   leaks: whether the canary's reports tell more than is promised.
     """
 
@@ -90,6 +92,10 @@ class ToyRun:
         what = self.plan.fails
         if what == "refuses":
             raise ValueError("the data do not fit")
+        if what == "warns":  # as torch does
+            for name in ("max_pool2d_with_indices_backward_cuda", "toy_cuda", "cumsum_cuda_kernel", "toy_cuda"):
+                warnings.warn(f"{name} does not have a deterministic implementation, but you set it", stacklevel=1)
+            return
         if what == "raises":
             raise KeyError("no such thing")
         if what == "dies once" and Path(self.plan.mark).exists():
