@@ -109,7 +109,7 @@ def _points(document: Mapping[str, Any]) -> list[list[str]]:
     head = [*(name.replace("_", " ") for name in names), "accuracy", "repeats"]
     if spend:
         between = ", ".join(dict.fromkeys(one["protocol"]["adjacency"] for one in spend.values()))
-        head += [f"exact epsilon ({between})", *(["shuffled"] if shuffled else []), "the paper's"]
+        head += [f"exact epsilon ({between})", *([_shuffled_head(document)] if shuffled else []), "the paper's"]
     rows = [head]
     for point in document["points"]:
         row = [*map(_value, point["settings"].values()), accuracy(point["accuracy"])]
@@ -118,6 +118,16 @@ def _points(document: Mapping[str, Any]) -> list[list[str]]:
             row += spent(spend.get(str(point["settings"])), shuffled=shuffled)
         rows.append(row)
     return rows
+
+
+def _shuffled_head(document: Mapping[str, Any]) -> str:
+    """The heading of the epsilon of shuffled reports: whether the runs permuted theirs, where they say so."""
+    permuted = {"arrivals" in run["rounds"][-1] for run in document["runs"] if run["settings"].get("epsilon") != "inf"}
+    if not any("permute" in run["settings"] for run in document["runs"]):
+        return "shuffled"
+    if permuted == {True}:
+        return "shuffled, as they were"
+    return "if they were shuffled" if permuted == {False} else "shuffled, as some were"
 
 
 def accuracy(measured: Mapping[str, Any]) -> str:

@@ -29,7 +29,8 @@ from ldp_audit.training.models import check_model
 from ldp_audit.training.streams import Streams
 
 _GPU_FACTOR = 50
-"""Factor on the clients per chunk on a GPU, where a step of 200 clients takes hardly longer than one of 50."""
+"""Factor on the clients per chunk on a GPU: 37 times quicker than 1 for an MLP and 14 times for the CNN, 4 and 1.6
+times quicker than 10; of 200 the MLP takes half the time and the CNN twice the memory (benchmarks/RESULTS.md, H200)."""
 
 
 class Strategy(NamedTuple):

@@ -15,7 +15,9 @@ def from_opendp(measurement: Any) -> AdaptedSampler:
 
     measurement: an opendp.Measurement. x is what it accepts: a number, a string, a list for a vector domain.
     OpenDP takes all randomness from the operating system and cannot be seeded: the sampler is not `repeatable`, and
-    an audit of it gives another result each time, whatever its seed.
+    an audit of it gives another result each time, whatever its seed. Its objects cannot be copied, so that an audit
+    asks for `stateless=True` before it accuses one: right for all but measurements made of a Python function that keeps
+    something.
     """
     usable = callable(getattr(measurement, "invoke", None)) and hasattr(measurement, "output_measure")
     if isinstance(measurement, type) or not usable:  # a transformation has no output_measure, but an output_metric

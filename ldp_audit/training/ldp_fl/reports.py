@@ -35,7 +35,9 @@ from ldp_audit.training.client_data import Trained
 from ldp_audit.training.ldp_fl.moments import Moments
 from ldp_audit.training.ldp_fl.value_noise import along
 
-_GPU_FACTOR = 16  # not measured
+_GPU_FACTOR = 16
+"""Factor on BLOCK_WEIGHTS on a GPU: of 2,000 clients a third of the time of 4; 64 takes half again and four times the
+memory (benchmarks/RESULTS.md, H200)."""
 BLOCK_WEIGHTS = 2**20
 """Weights perturbed at a time, over clients: the sampler's float64 and int64 steps take about 50 MB for these."""
 

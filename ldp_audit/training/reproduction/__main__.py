@@ -79,7 +79,9 @@ def _left(one: Experiment, options: argparse.Namespace, device: str) -> tuple[in
     work = Work.of(one.pipeline, load(one.data, one.folder(options.data)), device, 1)
     jobs = jobs_of(plan_class(one.pipeline), one.sweeps(), 0)
     files = [stored(options.out / one.name / "runs", Training(job), work) for job in jobs]
-    _restore(options.records / f"{one.name}.json", work, dict(zip(files, jobs, strict=True)))
+    for other in experiments():  # whose runs may be the same
+        if (other.pipeline, other.data) == (one.pipeline, one.data):
+            _restore(options.records / f"{other.name}.json", work, dict(zip(files, jobs, strict=True)))
     records = [undamaged(file, Training(job)) for file, job in zip(files, jobs, strict=True)]
     seconds = [record["seconds"] for record in records if record is not None]
     alike = [recorded(other.name) for other in experiments() if other.pipeline == one.pipeline]

@@ -129,6 +129,12 @@ def summary(experiment: Experiment, results: Results, readings: Sequence[Reading
             for one in reading.comparisons
         ]
         lines += [f"{head}: {one}" for one in told]
+    if not any(one.figures or one.comparisons for one in readings) and not experiment.choosing:
+        for point in results["points"]:
+            runs = runs_at(results, point)
+            mean = statistics.fmean(run["rounds"][-1]["accuracy"] for run in runs)
+            told = words(experiment.told(runs[0]))
+            lines.append(f"{experiment.says}, {told}: accuracy {100 * mean:.2f}% (mean of {len(runs)} repeats).")
     spent = list(spends(experiment, results))
     if len(spent) <= _MOST_LINES:
         for one in spent:
@@ -220,7 +226,9 @@ def _readings(experiment: Experiment, results: Results) -> Iterator[tuple[str, R
     if not experiment.choosing:
         yield "", {}, results
         return
-    scores = choosing_scores(results, experiment.choosing)
+    scores = choosing_scores(results, experiment)
+    if not scores:
+        return
     named: list[tuple[str, Rates]] = []
     for name, chosen in _CHOICES.items():
         rates = {key: rate for part in _by_model(scores).values() for key, rate in chosen(part).items()}
@@ -233,17 +241,18 @@ def _readings(experiment: Experiment, results: Results) -> Iterator[tuple[str, R
         yield name, rates, {**results, "runs": list(_reported(results, rates, experiment.choosing))}
 
 
-def choosing_scores(results: Results, choosing: int) -> dict[tuple[str, str, float], float]:
+def choosing_scores(results: Results, experiment: Experiment) -> dict[tuple[str, str, float], float]:
     """Mean accuracy over the choosing repeats by (model, solution, learning rate).
 
-    Learning rates at which some solution was not run are left out.
+    Learning rates at which some solution of the experiment was not run are left out.
     """
+    choosing, asked = experiment.choosing, [one for sweep in experiment.sweeps() for one in sweep.combinations()]
     found: dict[tuple[str, str, float], float] = {}
     for run in results["runs"]:
         settings = run["settings"]
         accuracies = run["rounds"][-1]["accuracies"][: choosing * settings["folds"]]
         found[settings["model"], settings["solution"], settings["learning_rate"]] = statistics.fmean(accuracies)
-    solutions = {(model, solution) for model, solution, _ in found}
+    solutions = {(one["model"], one["solution"]) for one in asked}
     whole = {rate for _, _, rate in found if all((*one, rate) in found for one in solutions)}
     return {key: score for key, score in found.items() if key[-1] in whole}
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -145,21 +146,26 @@ def _chapter(one: Experiment, results: Mapping[str, Any], readings: Sequence[Rea
 
 def _accuracies(one: Experiment, results: Mapping[str, Any]) -> tuple[list[str], Iterator[list[str]]]:
     """Mean accuracy over the repeats after some of the rounds, and each repeat's after the last."""
-    last = max(len(run["rounds"]) for run in results["runs"])
-    rounds = sorted({1, *range(5, last, 5), last})
+    ends = {len(run["rounds"]) for run in results["runs"]}
+    step = 5 * math.ceil(max(ends) / 20)
+    rounds = sorted({1, *range(step, max(ends), step), *ends})
     rows = []
     for point in results["points"]:
         runs = runs_at(results, point)
-        means = [sum(run["rounds"][at - 1]["accuracy"] for run in runs) / len(runs) for at in rounds]
+        had = [at for at in rounds if at <= len(runs[0]["rounds"])]
+        means = [f"{100 * sum(run['rounds'][at - 1]['accuracy'] for run in runs) / len(runs):.2f}" for at in had]
         each = ", ".join(f"{100 * run['rounds'][-1]['accuracy']:.2f}" for run in runs)
         seeds = ", ".join(str(run["seed"]) for run in runs)
-        rows.append([words(one.told(runs[0])), *(f"{100 * mean:.2f}" for mean in means), each, seeds])
+        rows.append([words(one.told(runs[0])), *means, *[""] * (len(rounds) - len(had)), each, seeds])
     return ["accuracy, %", *(f"round {at}" for at in rounds), "each repeat", "seeds"], iter(rows)
 
 
 def _rates(one: Experiment, results: Mapping[str, Any], readings: Sequence[Reading]) -> Iterator[str]:
     """Accuracy of each solution at each learning rate on the choosing repeats, and the choices."""
-    scores = choosing_scores(results, one.choosing)
+    scores = choosing_scores(results, one)
+    if not scores:
+        yield "No learning rate has the runs of all solutions yet.\n"
+        return
     rates = sorted({rate for _, _, rate in scores})
     folds, positive = results["settings"]["folds"], results["data"]["positive"]
     constant = f"{100 * max(positive, 1 - positive):.2f}"

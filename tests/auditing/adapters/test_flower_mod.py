@@ -115,14 +115,14 @@ def mods() -> Any:
 def test_flowers_local_noise_is_audited_at_its_epsilon(mods: Any) -> None:
     """Updates of norm 1 either way: the noise has less than 3, 1 in 1e6 seeds fails; 0.1 is shown with this one.
 
-    1,500 outputs of each input suffice for an epsilon above 3 to be shown, so that the verdict is not "inconclusive".
+    4,000 outputs of each input suffice for an epsilon above 3 to be shown, so that the verdict is not "inconclusive".
     """
     mod = mods.LocalDpMod(clipping_norm=1.0, sensitivity=2.0, epsilon=3.0, delta=0.01)
     sigma = 2.0 * math.sqrt(2 * math.log(1.25 / 0.01)) / 3.0
     assert gaussian_epsilon(2.0, sigma, 0.01) < 3.0
-    sound = audit(from_flower(mod), (-1.0, 1.0), 3.0, 0.01, samples=1_500, confidence=1 - 1e-6)
+    sound = audit(from_flower(mod), (-1.0, 1.0), 3.0, 0.01, samples=4_000, confidence=1 - 1e-6)
     assert sound.verdict == "consistent"
-    found = audit(from_flower(mod), (-1.0, 1.0), 0.1, 0.01, samples=1_500, confidence=1 - 1e-6)
+    found = audit(from_flower(mod), (-1.0, 1.0), 0.1, 0.01, samples=4_000, confidence=1 - 1e-6)
     assert found.verdict == "violated"
 
 
