@@ -1,7 +1,8 @@
 """Settled claims in a file, so that a run that was cut short settles again only what it had not settled.
 
 Each line has a digest, one claim's evidence, and the digest of all on which this depends: the statements, the seconds
-that the claim had, our source, and the versions of Python and the engines. Verdicts are not kept: they follow anew.
+that the claim had, our source, and the versions of Python and the engines. A claim's verdict is not kept: it follows
+anew from parts that the independent checker confirms. A claim for which time ran out is not kept.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import ldp_audit
 from ldp_audit.checkpoint import plain
 from ldp_audit.claims.claim import Claim
 from ldp_audit.claims.language.statement import Statement, written
-from ldp_audit.claims.settling import Settled, SettledClaim, concluded, settle_claim
+from ldp_audit.claims.settling import OUT_OF_TIME, Settled, SettledClaim, concluded, confirmed, settle_claim
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.files import check_place, write_whole
 
@@ -53,9 +54,13 @@ class SettledFile:
             return settle_claim(claim, seconds)  # which says what is wrong with them
         key = _key(claim, statements, seconds)
         if key in self._lines:
-            self.taken += 1
-            return _from_line(self._lines[key], claim, statements)
+            kept = _from_line(self._lines[key], claim, statements)
+            if kept is not None:
+                self.taken += 1
+                return kept
         settled = settle_claim(claim, seconds)
+        if any(_lacked_time(part) for group in settled.groups.values() for part in group):
+            return settled  # another day it may be settled
         key = _key(claim, {name: [one.statement for one in group] for name, group in settled.groups.items()}, seconds)
         self._lines[key] = _line(key, settled)
         self._write()
@@ -134,12 +139,20 @@ def _key_of(line: bytes) -> str | None:
         return None
 
 
-def _from_line(line: str, claim: Claim, statements: Statements) -> SettledClaim:
+def _lacked_time(part: Settled) -> bool:
+    return str(part.evidence.get("reason", "")).startswith(OUT_OF_TIME)
+
+
+def _from_line(line: str, claim: Claim, statements: Statements) -> SettledClaim | None:
+    """The claim, unless the independent checker objects to a proof or a counterexample of the line."""
     content = json.loads(line)
     groups = {
         name: tuple(_restored(one, part) for one, part in zip(group, content["groups"][name], strict=True))
         for name, group in statements.items()
     }
+    parts = [part for group in groups.values() for part in group]
+    if any(confirmed(part).verdict != part.verdict for part in parts if part.verdict is not Verdict.UNDECIDED):
+        return None
     return concluded(claim, groups, content["seconds"])
 
 

@@ -37,6 +37,8 @@ from ldp_audit.mechanisms.channel import Ind
 from ldp_audit.mechanisms.variable import OPEN_ENDS, Variable
 from ldp_audit.numerics import between, instance
 
+OUT_OF_TIME = "not settled within the claim's"
+"""How the reason of a part begins for which there was no time left."""
 _FIRST_POINTS, _SOME_POINTS, _MANY_POINTS = 12, 150, 3000
 
 
@@ -107,7 +109,7 @@ def settle_claim(claim: Claim, seconds: float = math.inf) -> SettledClaim:
     def within(statement: Statement) -> Settled:
         with _time_limit(start + seconds - time.perf_counter()):
             return settle(statement)
-        reason = f"not settled within the claim's {seconds:g} s"
+        reason = f"{OUT_OF_TIME} {seconds:g} s"
         return Settled(statement, Verdict.UNDECIDED, "none", 0.0, {"kind": "undecided", "reason": reason})
 
     try:
@@ -173,7 +175,7 @@ def settle(statement: Statement) -> Settled:
     settled = _by_engines(statement)
     if settled.verdict is not Verdict.UNDECIDED:
         settled = replace(settled, defined=defined)
-    return replace(_confirmed(settled), seconds=time.perf_counter() - start)
+    return replace(confirmed(settled), seconds=time.perf_counter() - start)
 
 
 def _by_engines(statement: Statement) -> Settled:
@@ -236,7 +238,7 @@ _FUNCTIONS = {"Pi": lambda: pi, "Ind": Ind, "Fl": Fl, "Ceil": Ceil, "Alone": Alo
 """Functions of `written` that SymPy has under another name, or not at all."""
 
 
-def _confirmed(settled: Settled) -> Settled:
+def confirmed(settled: Settled) -> Settled:
     """The result if the independent checker confirms it; UNDECIDED with the checker's objection otherwise.
 
     `ldp-audit recheck` therefore accepts every verdict that is returned.

@@ -14,6 +14,7 @@ from ldp_audit.reports.figures import svg
 from ldp_audit.reports.html import environment
 from ldp_audit.reports.markdown import plain
 from ldp_audit.reports.write import as_json
+from ldp_audit.training.results import runs_at
 
 
 class TextTable(NamedTuple):
@@ -122,9 +123,10 @@ def _points(document: Mapping[str, Any]) -> list[list[str]]:
 
 def _shuffled_head(document: Mapping[str, Any]) -> str:
     """The heading of the epsilon of shuffled reports: whether the runs permuted theirs, where they say so."""
-    permuted = {"arrivals" in run["rounds"][-1] for run in document["runs"] if run["settings"].get("epsilon") != "inf"}
     if not any("permute" in run["settings"] for run in document["runs"]):
         return "shuffled"
+    spent = [one for one in document["spend"] if one["everything"]["shuffled"]]
+    permuted = {"arrivals" in run["rounds"][-1] for one in spent for run in runs_at(document, one)}
     if permuted == {True}:
         return "shuffled, as they were"
     return "if they were shuffled" if permuted == {False} else "shuffled, as some were"

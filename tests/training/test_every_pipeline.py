@@ -115,10 +115,14 @@ def test_an_extended_run_is_one_that_had_all_rounds_from_the_start(name: str, pe
     assert same(read(short)["state"], read(long)["state"])
 
 
-def test_a_run_whose_noise_is_made_for_all_rounds_is_not_extended(tmp_path: Path) -> None:
-    trained("fedmd-nfdp", tmp_path / "one.state", method="ldp", rounds=2)
+@together(("name", "settings"), [("fedmd-nfdp", {"method": "ldp"}), ("ldp-fl", {"privacy": "central"})])
+def test_a_run_whose_noise_is_made_for_all_rounds_is_not_extended(
+    name: str, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    """A longer run would have spent more in its first rounds than it states."""
+    trained(name, tmp_path / f"{name}.state", rounds=2, **settings)
     with pytest.raises(ValueError, match=r"is of another run: settings\.rounds was 2 and is 3"):
-        trained("fedmd-nfdp", tmp_path / "one.state", method="ldp", rounds=3)
+        trained(name, tmp_path / f"{name}.state", rounds=3, **settings)
 
 
 @every

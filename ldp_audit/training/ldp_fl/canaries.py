@@ -12,7 +12,7 @@ canary takes part in the run's last round. Three observers, and a fourth if the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -297,13 +297,15 @@ def arrival_canary(
     window: float,
     device: torch.device,
     *,
+    times: Sequence[float] | None = None,
     shuffle: Callable[[Tensor, torch.Generator], Any] | None = None,
 ) -> Canary:
     """The canary of a server that sees the messages of one weight in order of arrival.
 
+    times: how long each client trains and sends; None for equally long.
     shuffle: (reports (n, repetitions), generator) -> messages; None for the run's shuffler.
     """
-    shuffler = ParameterShuffler((0.0,) * n, (0.0,) * n, window)
+    shuffler = ParameterShuffler((0.0,) * n if times is None else times, (0.0,) * n, window)
     mixed = shuffle or (lambda reports, generator: shuffler.sample(reports, rng=generator))
     promised = shuffled_loss(TwoPoint(epsilon), n).epsilon(_ORDER_DELTA)
     return Canary(
@@ -312,7 +314,10 @@ def arrival_canary(
         worlds=("the weight at the upper end of its range", "at the lower end"),
         draw=_Arrivals(n, epsilon, device, mixed),
         promises=(Promise("exact", f"one report among {n}, for any others", promised, _ORDER_DELTA),),
-        assumes=("The other clients' weights lie at the center of the range.", "The run's own shuffler mixes them."),
+        assumes=(
+            "The other clients' weights lie at the center of the range.",
+            "The shuffler of the run mixes them, with its clients' times.",
+        ),
         samples=max(5_000, min(50_000, 2**22 // n)),
     )
 

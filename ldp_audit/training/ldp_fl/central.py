@@ -125,7 +125,7 @@ def spending(name: str, plan: LdpFlSettings) -> Protocol:
         source="Geyer, Klein, Nabi (2017), Algorithm 1, with a public norm bound",
         notes=(
             f"The server is trusted: it sees every update. Its noise has a multiplier of {multiplier:.4g}, the least "
-            f"that spends epsilon {plan.epsilon:g} at delta = {DELTA:g}.",
+            f"known to spend epsilon {plan.epsilon:g} at delta = {DELTA:g}.",
         ),
     )
 
@@ -147,7 +147,8 @@ def canary(plan: LdpFlSettings, device: torch.device) -> Canary:
         total = ClippedSum({"weight": update[0] * 0}, plan.clip)
         total.add({"weight": update})
         sums = total.sums["weight"].expand(n, _AUDITED).clone()
-        return noisy_sum(sums, multiplier, plan.clip, generator)[:, 0].cpu().numpy().round(9)
+        found = noisy_sum(sums, multiplier, plan.clip, generator)[:, 0].cpu().numpy()
+        return (found / plan.clip).round(9)
 
     return Canary(
         unit="client",

@@ -270,8 +270,11 @@ class LdpFl(LdpFlSettings):
 
     embedded: ClassVar[str] = "digits"
 
-    def why_not_extended(self) -> None:
-        """See `pipeline.Extendable`: a round knows its number only."""
+    def why_not_extended(self) -> str | None:
+        """See `pipeline.Extendable`: a round knows its number only, but for a central run's noise."""
+        if self.privacy == "central" and self.private:
+            return "privacy is central: the noise of every round is made for all rounds together"
+        return None
 
     def trained_networks(self, data: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, nn.Module]:
         """See `pipeline.Deployable`."""

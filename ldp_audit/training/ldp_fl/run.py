@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ldp_audit.accounting.protocols.protocol import Protocol, Shuffling, Step
+from ldp_audit.accounting.shuffling.clones import MOST_EPSILON
 from ldp_audit.mechanisms.layer_range import ClientRange, LayerRange
 from ldp_audit.mechanisms.randomized_response import RandomizedResponse
 from ldp_audit.mechanisms.two_point import TwoPoint
@@ -186,7 +187,8 @@ class LdpFlRun(Paced):
             yield canaries.anonymous_canary(client, self.upper_chances_of_others(), claim, promise)
         yield canaries.weight_canary(client, client.most_distinguishing(self.streams.seed))
         if self.permuted and plan.chosen > 1:
-            yield canaries.arrival_canary(plan.chosen, client.epsilon, self.window, self.device)
+            times = self._times(self.choose(self.rounds))
+            yield canaries.arrival_canary(plan.chosen, client.epsilon, self.window, self.device, times=times)
 
     def upper_chances_of_others(self) -> NDArray[np.float64]:
         """Probability of an upper report of each weight, for every client of the last round but the first, shape
@@ -240,10 +242,12 @@ class LdpFlRun(Paced):
     def _average(self, number: int, chosen: Tensor) -> reports.Average:
         if not self.permuted:
             return reports.PlainAverage()
-        # Of the run's clients, not of a round's: a slow client is slow in every round.
-        times = self.streams.numpy("pace").uniform(1.0, self.plan.slowest, self.plan.n)[chosen.numpy()]
         generator = self.streams.torch("arrivals", number, device=self.device)
-        return reports.PermutedAverage(self.window, generator, times.tolist())
+        return reports.PermutedAverage(self.window, generator, self._times(chosen))
+
+    def _times(self, chosen: Tensor) -> list[float]:
+        """How long these clients train and send, in the quickest one's time; a slow client is slow in every round."""
+        return self.streams.numpy("pace").uniform(1.0, self.plan.slowest, self.plan.n)[chosen.numpy()].tolist()
 
     def _update(self, averages: dict[str, Tensor]) -> None:
         self.weights = {name: average.float() for name, average in averages.items()}
@@ -317,18 +321,19 @@ def noise_variance(
 
     For an averaged weight w of two-point reports, E(w - c)^2 is the noise variance N = (r^2 A^2 - E(w_u - c)^2) / k
     plus the spread of the true means; substituting it for E(w_u - c)^2 gives N (1 - 1/k) = (r^2 A^2 - E(w - c)^2) / k,
-    at k = 1 nothing. Of another mechanism, it is the variance of a report at the averaged weight, over k.
+    at k = 1 nothing. Of another mechanism the variance is taken as a + b u^2 of the position u, which is exact for the
+    shipped ones; then N = (r^2 a + b E(w - c)^2) / (k + b), the same with a = A^2, b = -1.
     """
     if moments is None or clients == 1:
         return dict.fromkeys(weights, 0.0)
     found = {}
     for name, center, radius in zip(ranges.names or (), ranges.centers, ranges.radii, strict=True):
-        away = weights[str(name)].double() - center
+        second = float((weights[str(name)].double() - center).square().mean())
         if moments.amplitude is None:
-            variance = moments.at((away / radius).clamp(-1, 1))[1]
-            found[str(name)] = float(variance.mean()) * radius**2 / clients
+            middle, end = moments.at(torch.tensor([0.0, 1.0], dtype=torch.float64))[1].tolist()
+            slope = end - middle
+            found[str(name)] = max(0.0, (radius**2 * middle + slope * second) / (clients + slope))
         else:
-            second = float(away.square().mean())
             found[str(name)] = max(0.0, ((radius * moments.amplitude) ** 2 - second) / (clients - 1))
     return found
 
@@ -409,7 +414,7 @@ def spending(name: str, plan: LdpFlSettings, dimensions: int, layers: int, *, pe
     """
     own, paper = plan.ranges == "own", plan.mechanism == TWO_POINT
     reported = TwoPoint(float(plan.epsilon or 0.0)) if paper else plan.reported
-    named_anyhow = reported.exact_epsilon() == math.inf  # a report of it may name its client, however it is shuffled
+    named_anyhow = reported.exact_epsilon() > MOST_EPSILON  # such a report may name its client, however it is shuffled
     mixed = None if own or named_anyhow else Shuffling(plan.chosen)
     steps = [Step(reported, ("rounds", "dimensions"), name="a weight's report", shuffling=mixed)]
     if own and len(plan.radii) > 1:

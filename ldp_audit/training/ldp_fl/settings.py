@@ -23,8 +23,8 @@ _CHOICES = {
     "rule": ("moments", "extremes"),
     "scheme": ("iid", "shards", "writers"),
 }
-_POSITIVE = ("learning_rate", "spread", "window", "clip")
-_RADII = ("radius", "least", "most")
+_POSITIVE = ("learning_rate", "spread", "window")
+_RADII = ("radius", "least", "most", "clip")
 _LARGE = 1e10
 _MOST_RADII = 1e4
 _SLOWEST = 1e6
@@ -66,7 +66,7 @@ class LdpFlSettings:
         one with its parameters, as Gaussian(sigma=3), or package.module:name of a `Mechanism`.
     privacy: "local": clients perturb their reports; "central": they send their updates, scaled down to a norm of at
         most `clip`, to a trusted server, which adds Gaussian noise to the sum (Geyer, Klein, Nabi 2017).
-    clip: largest l2 norm of a client's update where privacy is central, > 0.
+    clip: largest l2 norm of a client's update where privacy is central, in 1e-10 .. 1e10.
     slowest: times as long as the quickest client that the slowest one trains and sends, >= 1, if reports are permuted;
         each waits T_W, until the slowest could have sent.
     dishonest: clients that propose a window a million times too long; T is then the median of all clients' proposals,
@@ -154,8 +154,8 @@ class LdpFlSettings:
                 f"epsilon must be none where mechanism {self.mechanism!r} has parameters of its own, "
                 f"got {self.epsilon!r}"
             )
-        if self.privacy == "local" and self.clips:
-            value_mechanism(self.mechanism, self.epsilon)
+        if self.privacy == "local":
+            value_mechanism(self.mechanism, self.epsilon if self.clips else 1.0)
 
     def _check_together(self) -> None:
         """Settings that exclude each other."""

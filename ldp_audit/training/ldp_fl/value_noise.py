@@ -49,23 +49,29 @@ def value_mechanism(text: str, epsilon: float | None) -> Mechanism:
         except ValueError as error:
             more = "; give its parameters, as in Gaussian(sigma=3)" if bare else ""
             raise ValueError(f"mechanism must be one of one number, got {text!r}: {error}{more}") from None
-    if isinstance(found, AdditiveNoise) and found.replaced is None:
-        # A client's weight may be any of the interval, which is as long as the sensitivity.
+    if isinstance(found, AdditiveNoise):
+        # A weight may be any of the interval, which is as long as the sensitivity, whatever a sum's record does.
         found = copy(found)
         object.__setattr__(found, "replaced", found.sensitivity)
     if not (isinstance(found, Mechanism) and _of_numbers(found)):
-        raise ValueError(f"mechanism must be a Mechanism of one number, with a mean, got {text!r}: {found!r:.200}")
+        raise ValueError(
+            f"mechanism must be a Mechanism of one number, with a mean and a variance, got {text!r}: {found!r:.200}"
+        )
     return found
 
 
 def _of_numbers(mechanism: Mechanism) -> bool:
-    """Whether inputs are all numbers of an interval, not labels, and reports have a mean."""
+    """Whether inputs are all numbers of an interval, not labels, and reports have a mean and a variance."""
     if any(np.asarray(end).dtype.kind != "f" for end in mechanism.worst_pair()):
         return False
+    if type(mechanism).variance is Mechanism.variance:
+        return False
     try:
-        return np.shape(mechanism.mean(np.array(mechanism.domain()))) == (2,)
+        ends = np.array(mechanism.domain())
+        moments = [np.asarray(of(ends), dtype=np.float64) for of in (mechanism.mean, mechanism.variance)]
     except ValueError:
         return False
+    return all(one.shape == (2,) and np.isfinite(one).all() for one in moments) and bool((moments[1] >= 0).all())
 
 
 def perturbed(

@@ -164,8 +164,8 @@ def _spend_cells(experiment: Experiment, spend: Mapping[str, Any], settings: Map
     everything, claimed = spend["everything"], spend["claimed"]
     cells = {"epsilon by name": _ends(everything["by_name"])}
     if everything["shuffled"] is not None:
-        permuted = "the run permuted its reports" if settings["permute"] else "the run did not permute its reports"
-        cells["epsilon if shuffled"] = f"{_ends(everything['shuffled'])} ({permuted})"
+        words_of = {True: " (the run permuted its reports)", False: " (the run did not permute its reports)"}
+        cells["epsilon if shuffled"] = _ends(everything["shuffled"]) + words_of.get(settings["permute"], "")
     cells["pure epsilon"] = number(float(everything["pure"]))
     here = "no number" if claimed is None or claimed["epsilon"] is None else _promised(**claimed)
     if experiment.paper_records is None:

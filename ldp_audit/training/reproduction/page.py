@@ -141,7 +141,8 @@ def _chapter(one: Experiment, results: Mapping[str, Any], readings: Sequence[Rea
         yield _table(*_accuracies(one, results))
         yield ""
     if spent := list(spends(one, results)):
-        yield _table(list(spent[0]), iter([list(row.values()) for row in spent]))
+        heads = list(max(spent, key=len))  # a row without shuffled reports lacks their column
+        yield _table(heads, iter([[row.get(head, "") for head in heads] for row in spent]))
 
 
 def _accuracies(one: Experiment, results: Mapping[str, Any]) -> tuple[list[str], Iterator[list[str]]]:

@@ -42,6 +42,11 @@ def test_a_run_spends_its_epsilon(fraction: float) -> None:
         assert high == pytest.approx(by_hand, rel=1e-9)
 
 
+def test_a_clip_beyond_its_bounds_is_named_when_the_plan_is_made() -> None:
+    with pytest.raises(ValueError, match=r"clip must be a number in \[1e-10, 1e10\], got 1e\+300"):
+        plan(**CENTRAL, clip=1e300)
+
+
 def test_the_noise_is_the_multiplier_s() -> None:
     """Six standard deviations, of the sum of 195 squares of normal numbers: chance below 1e-6."""
     _, records = finished(**CENTRAL, clip=0.3)

@@ -13,11 +13,13 @@ import torch
 
 from ldp_audit.accounting import compose
 from ldp_audit.accounting.privacy_loss import privacy_loss
-from ldp_audit.mechanisms import Gaussian, Laplace
+from ldp_audit.mechanisms import Gaussian, Laplace, Piecewise
 from ldp_audit.mechanisms.layer_range import LayerRange
+from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.training.canary import audit_run
 from ldp_audit.training.figures import layer_figure
 from ldp_audit.training.ldp_fl.moments import TwoPointMoments, ValueMoments, moments_of
+from ldp_audit.training.ldp_fl.run import noise_variance
 from ldp_audit.training.ldp_fl.value_noise import perturbed, value_mechanism
 from ldp_audit.training.spend import DELTA, spend_of
 from tests.together import together
@@ -91,7 +93,7 @@ def test_a_run_without_noise_is_named_by_its_figure_and_its_canary() -> None:
     runs = [{"settings": {}, "seed": 1, "rounds": records}]
     figure = layer_figure({"runs": runs, "points": []})
     assert figure is not None
-    assert "NO NOISE AT ALL in output.weight, output.bias" in figure.caption
+    assert "NO NOISE AT ALL in output.weight:" in figure.caption
     found = audit_run(plan(**settings, n=3, rounds=1), images(), 3, samples=1_000, device=CPU)
     linked, single = found["observers"]
     assert single["verdict"] == "violated"
@@ -116,7 +118,10 @@ def test_the_figure_says_nothing_of_the_kind_of_a_right_gaussian() -> None:
         ({"mechanism": "Gaussian(sigma=3)"}, "epsilon must be none where mechanism 'Gaussian(sigma=3)' has parameters"),
         ({"mechanism": "Laplace", "epsilon": None}, "epsilon must be a number where mechanism 'Laplace' has none"),
         ({"mechanism": "RandomizedResponse(1, k=4)", "epsilon": None}, "mechanism must be a Mechanism of one number"),
-        ({"mechanism": "math:pi", "epsilon": None}, "mechanism must be a Mechanism of one number, with a mean, got"),
+        (
+            {"mechanism": "math:pi", "epsilon": None},
+            "mechanism must be a Mechanism of one number, with a mean and a variance, got",
+        ),
         ({"mechanism": "Nonsense"}, "mechanism must be one of one number, got 'Nonsense'"),
         ({"mechanism": ""}, "mechanism must be a text such as TwoPoint or Gaussian(sigma=3), got ''"),
         ({"mechanism": "Piecewise", "privacy": "central"}, "privacy central has no reports by clients, got mechanism"),
@@ -160,3 +165,53 @@ def test_noise_is_replaced_within_its_sensitivity() -> None:
     found = value_mechanism("Gaussian(sigma=3, sensitivity=2)", None)
     assert dataclasses.asdict(found)["replaced"] == 2.0  # type: ignore[call-overload]
     assert np.ptp(found.domain()) == 2.0
+
+
+@dataclass(frozen=True, repr=False)
+class WithoutVariance(Piecewise):
+    """Of which the base class would give the mean for the variance."""
+
+    variance = Mechanism.variance
+
+
+NO_VARIANCE = WithoutVariance(1.0)
+
+
+def test_a_mechanism_without_a_variance_of_its_own_is_refused() -> None:
+    with pytest.raises(ValueError, match="mechanism must be a Mechanism of one number, with a mean and a variance"):
+        plan(mechanism=f"{__name__}:NO_VARIANCE", epsilon=None)
+
+
+@pytest.mark.parametrize("replaced", ["", ", replaced=0.5", ", replaced=2"])
+def test_what_a_sum_s_replaced_record_does_is_nothing_to_a_weight(replaced: str) -> None:
+    """A weight of the range is replaced by any other, whatever the mechanism says of sums."""
+    assert value_mechanism(f"Gaussian(sigma=3, sensitivity=1{replaced})", None).replaced == 1.0  # type: ignore[attr-defined]
+
+
+def test_reports_beyond_the_largest_epsilon_are_accounted_for_by_name() -> None:
+    one = run(mechanism="Laplace(0.001)", epsilon=None, model="softmax")
+    spent = spend_of(one)["everything"]  # type: ignore[index]
+    assert spent["pure"] == 2 * one.dimensions * 1000
+    assert spent["shuffled"] is None
+
+
+@together("name", ["TwoPoint", "Piecewise", "Laplace", "Hybrid"])
+def test_the_noise_in_an_average_is_estimated_without_bias(name: str) -> None:
+    """Weights of 20,000 ids with a spread of 0.3, two clients: six standard deviations of their squares' mean."""
+    reported, generator = value_mechanism(name, 1.0), torch.Generator().manual_seed(3)
+    ranges = LayerRange((0.0,), (1.0,), ("w",))
+    true = {"w": (0.3 * torch.randn(1, 20_000, generator=generator)).clamp(-1, 1).expand(2, -1)}
+    averages = {"w": perturbed(true, ranges, reported, generator)["w"].double().mean(0)}
+    exact = float(moments_of(reported).at(true["w"].double())[1].mean()) / 2
+    found = noise_variance(averages, ranges, moments_of(reported), 2)["w"]
+    assert found == pytest.approx(exact, rel=0.07)
+
+
+def test_a_layer_whose_noise_seldom_shows_is_not_accused() -> None:
+    """At epsilon 17 clipped weights report their nearer end: the variance is that of flips that seldom come."""
+    layer = {"variance": 8.6e-24, "variance_exact": 8.3e-17, "variance_sd": 2.9e-14, "weights": 10}
+    loud = {"variance": 1e-4, "variance_exact": 1e-4, "variance_sd": 1e-5, "weights": 100}
+    runs = [{"settings": {}, "seed": 1, "rounds": [{"round": 1, "accuracy": 1.0, "layers": {"a": layer, "b": loud}}]}]
+    figure = layer_figure({"runs": runs, "points": []})
+    assert figure is not None
+    assert "NO NOISE" not in figure.caption
