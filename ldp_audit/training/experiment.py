@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -21,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from ldp_audit.files import lock, write_whole
+from ldp_audit.files import write_whole
 from ldp_audit.progress import duration
 from ldp_audit.training import results
 from ldp_audit.training.device import device_of
@@ -47,6 +46,7 @@ from ldp_audit.training.sweep_folder import (
     computing,
     device_name,
     lengthened,
+    locked,
     manifest_file,
     stored_manifest,
 )
@@ -105,7 +105,7 @@ def run_experiment(
     kept = None if folder is None else folder / _RUNS
     if finished:
         jobs = _stored_jobs(work, jobs, kept)
-    with _shared(work, pool) as work, nullcontext() if folder is None or finished else _locked(folder):
+    with _shared(work, pool) as work, nullcontext() if folder is None or finished else locked(folder):
         if folder is not None and not finished:
             manifest = {**asked(pipeline, seed, threads, jobs), **computing(name), "data": described}
             _write_manifest(folder, manifest, work, jobs, resume=resume)
@@ -178,19 +178,6 @@ def _shared(work: Work, pool: Pool) -> Iterator[Work]:
     with TemporaryDirectory(prefix="ldp-audit-") as folder:
         work = replace(work, data=MappedData.of(work.data, Path(folder) / "data"))
         yield work
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Lock the folder against other processes until this one ends. ValueError if another process holds the lock."""
-    folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        if lock(handle) is False:
-            raise ValueError(f"{folder} is in use by another process; wait for it, or name another folder")
-        yield
-    finally:
-        os.close(handle)
 
 
 def _write_manifest(

@@ -7,11 +7,14 @@ set last, which may take minutes to read.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ldp_audit.checkpoint import check_same
+from ldp_audit.files import lock
 from ldp_audit.training.device import device_of
 from ldp_audit.training.pipeline import Extendable, plan_class
 from ldp_audit.training.sweep import Job, Sweep, jobs_of, plain_settings
@@ -30,11 +33,15 @@ def check_folder(
     scheduler: str | None,
     resume: bool,
 ) -> None:
-    """Raise ValueError if the folder holds another sweep, whatever the data are, or this one without `resume`.
+    """Raise ValueError if the folder holds another sweep, whatever the data are, or this one without `resume`, and if
+    another process trains there.
 
     For the arguments see `run_experiment`.
     """
-    was = stored_manifest(folder, resume=resume)
+    if not manifest_file(folder).exists():
+        return
+    with locked(folder):  # "in use" comes before "go on with it"
+        was = stored_manifest(folder, resume=resume)
     if was is None:
         return
     plan = plan_class(pipeline)
@@ -42,6 +49,19 @@ def check_folder(
     check_equal(folder, was, asked(pipeline, seed, threads, jobs))
     lengthened(was, plan, jobs)
     check_equal(folder, was, computing(device_name(device, scheduler)))
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Lock the folder against other processes until this one ends. ValueError if another process holds the lock."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        if lock(handle) is False:
+            raise ValueError(f"{folder} is in use by another process; wait for it, or name another folder")
+        yield
+    finally:
+        os.close(handle)
 
 
 def manifest_file(folder: Path) -> Path:

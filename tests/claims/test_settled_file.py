@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -12,13 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sympy import Rational
 
-from ldp_audit.claims import settled_file
+from ldp_audit.claims import at_most, settled_file
 from ldp_audit.claims.claim import Claim
+from ldp_audit.claims.settled_file import SettledFile
 from ldp_audit.claims.settling import SettledClaim, settle_claim
+from ldp_audit.claims.verdict import Verdict
 from ldp_audit.cli import main
+from ldp_audit.mechanisms import Variable
 
 Captured = pytest.CaptureFixture[str]
+X = Variable("x", 0, 1)
 
 CLAIMS = """
 import os, time
@@ -151,3 +157,19 @@ def test_a_file_of_another_kind_is_refused_and_left_as_it_is(module: Path, capsy
     assert main(words(module)) == 2
     assert f"{kept} holds no settled claims; name another file, or delete it" in capsys.readouterr().err
     assert kept.read_text() == "my notes\n"
+
+
+def test_a_claim_without_time_left_and_a_proof_that_the_checker_refuses_are_settled_again(tmp_path: Path) -> None:
+    """A busy machine would else leave a claim undecided for good, and an edited line would prove what is false."""
+    path, false = tmp_path / "settled", Claim("K", "here", "false", parts=[at_most(X, Rational(1, 2))])
+    assert SettledFile(path).settle(false, 1e-9).verdict is Verdict.UNDECIDED
+    assert SettledFile(path).settle(false, math.inf).verdict is Verdict.REFUTED
+    again = SettledFile(path)
+    assert (again.settle(false, math.inf).verdict, again.taken) == (Verdict.REFUTED, 1)
+    head, line = path.read_text(encoding="utf-8").splitlines()
+    content = json.loads(line)
+    del content["digest"]
+    content["groups"]["parts"][0] |= {"verdict": "PROVED", "evidence": {"kind": "certificate", "gap": "1"}}
+    path.write_text(f"{head}\n{settled_file._sealed(content)}\n", encoding="utf-8")  # noqa: SLF001
+    forged = SettledFile(path)
+    assert (forged.settle(false, math.inf).verdict, forged.taken, forged.damaged) == (Verdict.REFUTED, 0, 0)

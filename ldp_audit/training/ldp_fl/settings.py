@@ -1,7 +1,7 @@
 """The settings of LDP-FL and of its baseline, federated averaging without noise.
 
-Source: Sun, Qian, Chen, "LDP-FL" (IJCAI 2021), Algorithms 1 to 3 and Section 5. The paper names kinds of networks alone,
-and neither epochs nor batches of local training; those here are this project's.
+Source: Sun, Qian, Chen, "LDP-FL" (IJCAI 2021), Algorithms 1 to 3 and Section 5. The paper names kinds of networks
+alone, and neither epochs nor batches of local training; those here are this project's.
 """
 
 from __future__ import annotations

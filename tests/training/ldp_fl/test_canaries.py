@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ldp_audit.mechanisms import LayerRange, TwoPoint
-from ldp_audit.mechanisms.parameter_shuffler import Messages
+from ldp_audit.mechanisms.parameter_shuffler import Messages, ParameterShuffler
 from ldp_audit.training.canary import Promise, audit_run, canary_bounds
 from ldp_audit.training.ldp_fl import reports
 from ldp_audit.training.ldp_fl.canaries import (
@@ -162,3 +162,19 @@ def test_the_canary_lies_beyond_the_ends_of_every_range(world):
     sent = reports.reports(CLIENT.weights(world, 3), RANGES, math.inf, torch.Generator().manual_seed(1))
     for name, center, radius in zip(("a", "b"), RANGES.centers, RANGES.radii, strict=True):
         assert torch.all(sent[name] == center + (1 - 2 * world) * radius)
+
+
+def test_clients_of_unequal_speed_are_hidden_where_they_wait():
+    """Would catch a canary of clients that are equally quick. Power: practically 1 where the canary does not wait."""
+    times = [1.0] + [5.0] * 19
+
+    def nobody_waits(reports, generator):
+        late = ParameterShuffler((1.0,) * 20, (0.0,) * 20, 1.0, actual_training=times)
+        return late.sample(reports, rng=generator)
+
+    sound = canary_bounds(arrival_canary(20, 1.0, 1.0, CPU, times=times), samples=10_000, error=ERROR, seed=6)
+    broken = canary_bounds(
+        arrival_canary(20, 1.0, 1.0, CPU, times=times, shuffle=nobody_waits), samples=10_000, error=ERROR, seed=6
+    )
+    assert sound["verdict"] == "consistent"
+    assert broken["verdict"] == "violated"
