@@ -1,5 +1,7 @@
 """What CI leaves out, one step after another; what each printed last is kept in benchmarks/NIGHTLY.md, with the commit.
 
+A night may be of some steps: of the others the page keeps what they printed when they last ran, with their own commit.
+
     python benchmarks/nightly.py [--only NAME ...] [--seconds 3600] [--add truth "--cases 50"] [--out FILE]
 
 A step is a command in the repository's root. The night goes on after a step that fails, or that is stopped at its
@@ -103,13 +105,14 @@ def main(arguments: Sequence[str], steps: Mapping[str, Step] = STEPS) -> int:
     if options.seconds is not None and not options.seconds > 0:
         parser.error(f"--seconds must be positive, got {options.seconds}")
     when = f"{time.strftime('%Y-%m-%d')}, {tree(options.out)}"
+    before = options.out.read_text(encoding="utf-8") if options.out.exists() else ""
     outcomes: dict[str, Outcome] = {}
     for name in options.only:
         limit = options.seconds or steps[name].limit
         _say(f"\n== {name}: {steps[name].says} (at most {limit:.0f} s)\n")
         one = outcomes[name] = run(name, steps[name].adding(added.get(name, "")), limit)
         _say(f"\n== {name}: {one.word}; {one.seconds:.0f} s, {one.cpu:.0f} of the CPU\n")
-        options.out.write_text(page(steps, outcomes, when), encoding="utf-8")
+        options.out.write_text(page(steps, outcomes, when, before), encoding="utf-8")
     failed = [name for name, one in outcomes.items() if one.code != 0]
     _say(f"\nwritten to {options.out}; {'failed: ' + ', '.join(failed) if failed else 'all passed'}\n")
     return int(bool(failed))
@@ -160,33 +163,42 @@ def _cpu() -> float:
 
 def _last_lines(log: Path) -> tuple[str, ...]:
     """As a terminal would show them: of a line that was written over, what remains; without this machine's folders."""
-    text = log.read_bytes().decode(errors="replace").replace(f"{ROOT}/", "")
+    text = log.read_bytes().decode(errors="replace").replace(f"{ROOT}/", "").replace(str(ROOT), ".")
     text = text.replace(sys.prefix, "PREFIX").replace(str(Path.home()), "~")
     lines = [line.rstrip().rpartition("\r")[2] for line in text.split("\n")]
     return tuple(line for line in lines if line)[-_LINES:]
 
 
-def page(steps: Mapping[str, Step], outcomes: Mapping[str, Outcome], when: str) -> str:
-    """NIGHTLY.md: a table, then a chapter a step. Steps that have not run are named, so that no part passes for all."""
-    left_out = [name for name in steps if name not in outcomes]
-    failed = sum(one.code != 0 for one in outcomes.values())
+def page(steps: Mapping[str, Step], outcomes: Mapping[str, Outcome], when: str, before: str = "") -> str:
+    """NIGHTLY.md: a table, then a chapter a step; of steps that have no outcome, those of the page before.
+
+    Steps that are on neither are named, so that no part passes for all.
+    """
+    machine = f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+    parts = _parts(before)
+    for name, one in outcomes.items():
+        row = f"| {name} | {steps[name].says} | {one.word} | {one.seconds:.0f} | {one.cpu:.0f} | {when} |"
+        lines = "\n".join(f"    {line}" for line in one.lines or ("nothing",))
+        told = f"`{one.shown.replace(sys.executable, 'python')}`: {one.word}. {when}; {machine}. It printed last:"
+        parts[name] = row, f"## {name}\n\n{told}\n\n{lines}"
+    shown = [name for name in steps if name in parts]
+    left_out = [name for name in steps if name not in parts]
+    failed = sum("| passed |" not in parts[name][0] for name in shown)
     head = (
         "# The last night\n\nWritten by `make nightly`, which runs what CI leaves out.\n\n"
-        f"{when}; {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}. "
-        f"{failed} of {len(outcomes)} steps failed."
-        f"{' Not run: ' + ', '.join(left_out) + '.' if left_out else ''}"
+        f"{failed} of {len(shown)} steps failed.{' Not run: ' + ', '.join(left_out) + '.' if left_out else ''}"
     )
-    rows = "\n".join(
-        f"| {name} | {steps[name].says} | {one.word} | {one.seconds:.0f} | {one.cpu:.0f} |"
-        for name, one in outcomes.items()
-    )
-    table = f"| step | what | outcome | seconds | of the CPU |\n|---|---|---|---|---|\n{rows}"
-    chapters = [
-        f"## {name}\n\n`{one.shown.replace(sys.executable, 'python')}`: {one.word}. It printed last:\n\n"
-        + "\n".join(f"    {line}" for line in one.lines or ("nothing",))
-        for name, one in outcomes.items()
-    ]
-    return "\n\n".join([head, table, *chapters]) + "\n"
+    rows = "\n".join(parts[name][0] for name in shown)
+    table = f"| step | what | outcome | seconds | of the CPU | when |\n|---|---|---|---|---|---|\n{rows}"
+    return "\n\n".join([head, table, *(parts[name][1] for name in shown)]) + "\n"
+
+
+def _parts(before: str) -> dict[str, tuple[str, str]]:
+    """The row and the chapter of each step on a page."""
+    top, *chapters = before.split("\n## ")
+    rows = {line.split("|")[1].strip(): line for line in top.splitlines() if line.startswith("| ")}
+    texts = {text.partition("\n")[0]: f"## {text.rstrip()}" for text in chapters}
+    return {name: (rows[name], text) for name, text in texts.items() if name in rows}
 
 
 def tree(out: Path) -> str:

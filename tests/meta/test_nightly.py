@@ -78,7 +78,7 @@ def test_a_night_goes_on_after_a_failure_and_after_a_step_that_hangs(
         ("hangs", "STOPPED at its limit", "    began"),
         ("passes", "passed", "    asked 3\n    3 of 3 right"),
     ):
-        assert re.search(rf"\| {name} \| a step \| {word} \| \d+ \| \d+ \|", page)
+        assert re.search(rf"\| {name} \| a step \| {word} \| \d+ \| \d+ \| [\d-]+, no commit \|", page)
         assert re.search(rf"## {name}\n\n`python -c .*{word}.*\n\n{lines}\n", page, re.DOTALL)
         assert f"== {name}: {word}" in shown
     assert "1 WRONG" in shown
@@ -92,7 +92,13 @@ def test_a_night_without_failures_returns_zero_and_names_the_steps_that_were_lef
     steps = {"passes": step(nightly, PASSES), "fails": step(nightly, FAILS)}
     assert nightly.main(["--only", "passes", "--out", str(out)], steps) == 0
     assert "0 of 1 steps failed. Not run: fails." in out.read_text(encoding="utf-8")
+    first = out.read_text(encoding="utf-8")
     assert nightly.main(["--only", "fails", "--out", str(out)], steps) == 1
+    page = out.read_text(encoding="utf-8")
+    assert "1 of 2 steps failed." in page
+    assert "Not run" not in page
+    assert first.partition("## passes")[2].strip() in page, "what passed before is kept as it was"
+    assert [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| ")] == ["step", *steps]
 
 
 def test_seconds_of_the_cpu_are_the_steps_own(nightly: ModuleType) -> None:
@@ -103,8 +109,8 @@ def test_seconds_of_the_cpu_are_the_steps_own(nightly: ModuleType) -> None:
 def test_the_last_lines_are_kept_without_this_machines_folders(nightly: ModuleType, tmp_path: Path) -> None:
     lines = nightly.run("talks", (sys.executable, "-c", TALKS), 60.0).lines
     assert (lines[0], lines[-1], len(lines)) == ("line 70", "line 99", 30)
-    over = f"print('10%\\r20%\\rdone in {tmp_path}/tests/x.py')"
-    assert nightly.run("over", (sys.executable, "-c", over), 60.0).lines == ("done in tests/x.py",)
+    over = f"print('10%\\r20%\\rdone in {tmp_path}/tests/x.py\\nrootdir: {tmp_path}')"
+    assert nightly.run("over", (sys.executable, "-c", over), 60.0).lines == ("done in tests/x.py", "rootdir: .")
 
 
 def test_the_commit_is_named_and_whether_files_differ_from_it(nightly: ModuleType, tmp_path: Path) -> None:
