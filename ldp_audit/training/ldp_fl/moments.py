@@ -19,7 +19,7 @@ from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.mechanisms.two_point import TwoPoint
 
 
-class Moments(Protocol):
+class ReportMoments(Protocol):
     """What the measures of a layer need of the noise."""
 
     @property
@@ -37,7 +37,7 @@ class Moments(Protocol):
         ...
 
 
-def moments_of(mechanism: Mechanism) -> Moments:
+def moments_of(mechanism: Mechanism) -> ReportMoments:
     """The moments of a mechanism's reports: closed forms for the paper's."""
     return TwoPointMoments(mechanism.epsilon) if isinstance(mechanism, TwoPoint) else ValueMoments(mechanism)
 
@@ -50,16 +50,16 @@ class TwoPointMoments:
 
     @property
     def amplitude(self) -> float:
-        """See `Moments`."""
+        """See `ReportMoments`."""
         return 1 / math.tanh(self.epsilon / 2)
 
     @property
     def reach(self) -> float:
-        """See `Moments`."""
+        """See `ReportMoments`."""
         return self.amplitude
 
     def at(self, position: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """See `Moments`."""
+        """See `ReportMoments`."""
         half = self.epsilon / 2
         least = 0.0 if half > 350 else 1 / math.sinh(half) ** 2  # A^2 - 1, without cancellation
         variance = least + (1 - position.abs()) * (1 + position.abs())
@@ -79,17 +79,17 @@ class ValueMoments:
 
     @property
     def amplitude(self) -> None:
-        """See `Moments`."""
+        """See `ReportMoments`."""
         return
 
     @cached_property
     def reach(self) -> float:
-        """See `Moments`."""
+        """See `ReportMoments`."""
         inputs = np.linspace(*self.mechanism.domain(), _INPUTS)
         return 1 + 5 * math.sqrt(float(np.max(self.mechanism.variance(inputs)))) / self._scale[1]
 
     def at(self, position: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """See `Moments`."""
+        """See `ReportMoments`."""
         (middle, half), flat = self._scale, position.double().cpu().numpy().ravel()
         inputs = np.clip(middle + half * flat, *self.mechanism.domain())
         bias = (np.asarray(self.mechanism.mean(inputs)) - middle) / half - flat

@@ -32,7 +32,7 @@ from torch import Tensor
 from ldp_audit.mechanisms.layer_range import LayerRange
 from ldp_audit.mechanisms.parameter_shuffler import ParameterShuffler
 from ldp_audit.training.client_data import Trained
-from ldp_audit.training.ldp_fl.moments import Moments
+from ldp_audit.training.ldp_fl.moments import ReportMoments
 from ldp_audit.training.ldp_fl.value_noise import along
 
 _GPU_FACTOR = 16
@@ -217,7 +217,7 @@ class LayerMeasures:
     ranges: the round's, by layer names.   moments: of the noise; None without perturbation.
     """
 
-    def __init__(self, ranges: LayerRange, moments: Moments | None) -> None:
+    def __init__(self, ranges: LayerRange, moments: ReportMoments | None) -> None:
         names = ranges.names or ()
         self._sums = {
             str(name): _LayerSums(center, radius, moments)
@@ -250,7 +250,7 @@ class LayerMeasures:
 class _LayerSums:
     """One layer's sums, in float64."""
 
-    def __init__(self, center: float, radius: float, moments: Moments | None) -> None:
+    def __init__(self, center: float, radius: float, moments: ReportMoments | None) -> None:
         self.center, self.given, self.moments = center, radius, moments
         self.clients = 0
         # Tensors from the first block on, so that a GPU need not be waited for before `record`.

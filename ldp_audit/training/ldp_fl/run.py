@@ -28,12 +28,11 @@ from ldp_audit.accounting.protocols.protocol import Protocol, Shuffling, Step
 from ldp_audit.accounting.shuffling.clones import MOST_EPSILON
 from ldp_audit.mechanisms.layer_range import ClientRange, LayerRange
 from ldp_audit.mechanisms.randomized_response import RandomizedResponse
-from ldp_audit.mechanisms.two_point import TwoPoint
 from ldp_audit.training import local_training, models
 from ldp_audit.training.canary import Canary
 from ldp_audit.training.client_data import ClientData, Trained
 from ldp_audit.training.ldp_fl import canaries, central, reports, value_canaries
-from ldp_audit.training.ldp_fl.moments import Moments, moments_of
+from ldp_audit.training.ldp_fl.moments import ReportMoments, moments_of
 from ldp_audit.training.ldp_fl.reports import LayerMeasures
 from ldp_audit.training.ldp_fl.value_noise import TWO_POINT, perturbed
 from ldp_audit.training.pipeline import Paced
@@ -315,7 +314,7 @@ def layers_of(names: Iterable[str]) -> list[list[str]]:
 
 
 def noise_variance(
-    weights: Mapping[str, Tensor], ranges: LayerRange, moments: Moments | None, clients: int
+    weights: Mapping[str, Tensor], ranges: LayerRange, moments: ReportMoments | None, clients: int
 ) -> dict[str, float]:
     """The server's estimate of the variance that perturbation added to each layer of averaged weights.
 
@@ -413,7 +412,7 @@ def spending(name: str, plan: LdpFlSettings, dimensions: int, layers: int, *, pe
     name: of the data.   dimensions: weights.   layers: of the network.   permuted: whether the run's reports are.
     """
     own, paper = plan.ranges == "own", plan.mechanism == TWO_POINT
-    reported = TwoPoint(float(plan.epsilon or 0.0)) if paper else plan.reported
+    reported = plan.reported
     named_anyhow = reported.exact_epsilon() > MOST_EPSILON  # such a report may name its client, however it is shuffled
     mixed = None if own or named_anyhow else Shuffling(plan.chosen)
     steps = [Step(reported, ("rounds", "dimensions"), name="a weight's report", shuffling=mixed)]
