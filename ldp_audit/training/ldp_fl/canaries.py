@@ -108,17 +108,26 @@ class ClientReports:
 
         return draw
 
+    def _upper_counts(self, world: int, rows: int, generator: torch.Generator) -> NDArray[np.int64]:
+        return self.upper(world, rows, generator).sum(axis=0)
+
     def most_distinguishing(self, seed: int) -> int:
         """The weight whose reports distinguish the worlds best in `_PILOTS` repetitions."""
         counts = []
         for world in (0, 1):
-            rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3, world)))
-            generator = torch.Generator(self.device).manual_seed(int(rng.integers(2**62)))
-            parts = [min(self.rows, _PILOTS - first) for first in range(0, _PILOTS, self.rows)]
-            counts.append(np.sum([self.upper(world, rows, generator).sum(axis=0) for rows in parts], axis=0))
+            parts = self.piloted(world, seed, _PILOTS, self._upper_counts)
+            counts.append(np.sum(parts, axis=0))
         upper, lower = ((count + 0.5, _PILOTS - count + 0.5) for count in counts)
         evidence = np.maximum(np.abs(np.log(upper[0] / lower[0])), np.abs(np.log(upper[1] / lower[1])))
         return int(np.argmax(evidence))
+
+    def piloted(
+        self, world: int, seed: int, count: int, draw: Callable[[int, int, torch.Generator], NDArray[Any]]
+    ) -> list[NDArray[Any]]:
+        """So many pilot repetitions of a draw of (world, rows, generator), in parts that fit in memory."""
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3, world)))
+        generator = torch.Generator(self.device).manual_seed(int(rng.integers(2**62)))
+        return [draw(world, min(self.rows, count - first), generator) for first in range(0, count, self.rows)]
 
     def each(self, n: int, rng: np.random.Generator, draw: Callable[[int, torch.Generator], np.ndarray]) -> np.ndarray:
         """n repetitions of a draw of (rows, generator), in as many parts as fit in memory."""

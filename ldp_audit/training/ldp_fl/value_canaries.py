@@ -117,11 +117,6 @@ class ValueReports:
 
     def most_distinguishing(self, seed: int) -> int:
         """The weight whose reports' means differ most, in their standard deviations, in `_PILOTS` repetitions."""
-        drawn = []
-        for world in (0, 1):
-            rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3, world)))
-            generator = torch.Generator(self.reports.device).manual_seed(int(rng.integers(2**62)))
-            parts = [min(self.reports.rows, _PILOTS - first) for first in range(0, _PILOTS, self.reports.rows)]
-            drawn.append(np.concatenate([self.values(world, rows, generator) for rows in parts]))
+        drawn = [np.concatenate(self.reports.piloted(world, seed, _PILOTS, self.values)) for world in (0, 1)]
         spread = np.sqrt(drawn[0].var(axis=0) + drawn[1].var(axis=0)) + 1e-9
         return int(np.argmax(np.abs(drawn[0].mean(axis=0) - drawn[1].mean(axis=0)) / spread))
