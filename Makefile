@@ -125,7 +125,7 @@ docs: $(VENV)/.installed ## write docs/mechanisms.md, its reference, docs/what-l
 	mv docs/reference/mechanisms.md.new docs/reference/mechanisms.md
 	$(BIN)/python benchmarks/rooms.py > docs/assets/rooms.svg.new
 	mv docs/assets/rooms.svg.new docs/assets/rooms.svg
-	$(BIN)/python -m ldp_audit.accounting.protocols.ldp_fl_page > docs/what-ldp-fl-spends.md.new
+	$(BIN)/python -m ldp_audit.papers.ldp_fl.spends_page > docs/what-ldp-fl-spends.md.new
 	mv docs/what-ldp-fl-spends.md.new docs/what-ldp-fl-spends.md
 	$(BIN)/python -m ldp_audit.training.reproduction page > docs/reproduction.md.new
 	mv docs/reproduction.md.new docs/reproduction.md

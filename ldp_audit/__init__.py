@@ -6,6 +6,8 @@ Names are imported on first use: importing this module loads neither numpy, symp
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ldp_audit import moved
+
 if TYPE_CHECKING:
     from ldp_audit.auditing import audit as audit
     from ldp_audit.auditing import fit as fit
@@ -24,6 +26,8 @@ _HOME = {
     "plan": "ldp_audit.auditing",
     "search": "ldp_audit.auditing",
 }
+
+moved.install()
 
 
 def __getattr__(name: str) -> object:

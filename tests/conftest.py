@@ -12,7 +12,7 @@ from functools import cache
 import pytest
 from hypothesis import HealthCheck, settings
 
-from ldp_audit.claims import papers
+from ldp_audit.claims.loading import load_paper
 from ldp_audit.claims.settling import SettledClaim, settle_claim
 from ldp_audit.reports import document
 from tests.covering import covering, numbered
@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def settled_paper() -> SettledPaper:
     """The claims of a shipped paper, by its key, settled once. A test that changes evidence must copy it."""
-    return cache(lambda key: tuple(map(settle_claim, papers.load(key).claims)))
+    return cache(lambda key: tuple(map(settle_claim, load_paper(key).claims)))
 
 
 @pytest.fixture(scope="session")
@@ -72,7 +72,7 @@ def ldp_fl_settled(settled_paper: SettledPaper) -> Sequence[SettledClaim]:
 
 @pytest.fixture(scope="session")
 def _ldp_fl_document(ldp_fl_settled: Sequence[SettledClaim]) -> dict:
-    paper = papers.load("ldp-fl")
+    paper = load_paper("ldp-fl")
     assert paper.figures is not None
     return json.loads(
         json.dumps(document.build([(paper, ldp_fl_settled)], [(paper.key, one) for one in paper.figures()]))

@@ -10,10 +10,10 @@ import sys
 import pytest
 
 from ldp_audit.cli import main
+from tests.papers.ldp_fl.attacks.test_command import MNIST
 from tests.test_cli_audit import HERE, MANY_CALLS
 from tests.test_cli_implementation import CLAIM
 from tests.test_cli_implementation import HERE as PROGRAMS
-from tests.test_cli_linkage import MNIST
 from tests.test_cli_train import QUICK, TOY
 from tests.together import together
 

@@ -10,7 +10,7 @@ One bet. Take a point on the claim's edge, p0 = t q0 + delta, and 0 <= mu < min(
 has mean at most 1 under the claim. The first factor's mean grows with p and the second's is not negative, so put p =
 min(1, t q + delta), and let s = t (q - q0). Where t q + delta <= 1 the mean is (1 + mu s)(1 - mu s) <= 1. Elsewhere p =
 1 and s >= 1 - p0, so that it is (1 + mu (1 - p0))(1 - mu s) <= 1 - mu**2 (1 - p0)**2; both are BD-BET of
-`claims/papers/own.py`. E is the likelihood ratio of an alternative to the distribution under the claim that is nearest
+`papers/own/claims.py`. E is the likelihood ratio of an alternative to the distribution under the claim that is nearest
 to it (Turner, Ly and Grunwald, arXiv 2106.02693, for two samples), so that no bet on a pair grows faster. The linear
 bet 1 + lambda (B - t B' - delta) grows as fast near the edge and up to a tenth slower far from it; it would allow B and
 B' to depend on each other, but different calls draw them. As the factors part, a batch of n pairs needs only the hits

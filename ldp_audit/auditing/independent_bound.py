@@ -29,7 +29,7 @@ that at a design p0, q0 they are the standard deviations of ln(X/n), ln(Y/m), ma
 (q - Y/m)/q0: convex in ln p and in -ln q, so that the 2d deviations add in squares and no corner of the region counts.
 
 Each infimum is certified on cells of l = ln p (or ln q). On a cell of length h on which a function's slope stays in [s,
-S], it is nowhere below the smaller of its ends less (S - s) h/4 (BD-CELL of `claims/papers/own.py`). For T =
+S], it is nowhere below the smaller of its ends less (S - s) h/4 (BD-CELL of `papers/own/claims.py`). For T =
 Phi^-1(I_p(a, b)), I the incomplete beta function with b >= 1, the density of l is log-concave, so that its ratio to I
 falls and its ratio to 1 - I grows; so do those of the normal density, and T' is enclosed between their quotients at the
 two ends. The result is a lower bound up to the rounding of floating point, for which a margin is taken off.

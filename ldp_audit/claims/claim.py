@@ -277,6 +277,8 @@ class Paper:
     key: its name on the command line.   title, authors, venue: for the report.
     claims: in the source's order; or for each id a function that builds the claim (`Claims`).
     figures: a function that returns them.   mechanisms: the claims' subjects, which the report prints.
+    telling: ids of the claims that say most about the source, which a summary shows first if they do not hold.
+    protocol: the name of the registered protocol that a summary accounts for; "" for none.
     """
 
     key: str
@@ -286,6 +288,8 @@ class Paper:
     claims: Claims = field(default_factory=lambda: Claims(()))
     figures: Callable[[], Sequence[Figure]] | None = None
     mechanisms: Sequence[SymbolicChannel | SymbolicWeights] = ()
+    telling: Sequence[str] = ()
+    protocol: str = ""
 
     if TYPE_CHECKING:
 
@@ -298,6 +302,8 @@ class Paper:
             claims: Sequence[Claim] | Mapping[str, Callable[[], Claim]] = (),
             figures: Callable[[], Sequence[Figure]] | None = None,
             mechanisms: Sequence[SymbolicChannel | SymbolicWeights] = (),
+            telling: Sequence[str] = (),
+            protocol: str = "",
         ) -> None: ...
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Load a user's own module of claims, and validate it before anything is settled."""
+"""Load the claims of a registered paper, or a user's own module of claims, validated before anything is settled."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
+from ldp_audit import registry
 from ldp_audit.claims.claim import Claim, Paper
 from ldp_audit.claims.privacy import require_channel
 from ldp_audit.claims.settling import BadClaimError
@@ -15,6 +16,21 @@ from ldp_audit.mechanisms.named_object import named_module
 from ldp_audit.mechanisms.weights import SymbolicWeights
 
 Kind = TypeVar("Kind")
+
+
+def paper_keys() -> tuple[str, ...]:
+    """The keys of the registered papers, in the order of a report."""
+    return tuple(registry.entries(registry.PAPERS))
+
+
+def load_paper(key: str) -> Paper:
+    """The registered paper with this key. Raises ValueError, listing the known keys, for another."""
+    if key not in paper_keys():
+        raise ValueError(f"unknown paper {key!r}; known: {', '.join((*paper_keys(), 'all'))}")
+    paper = registry.load(registry.PAPERS, key)
+    if not isinstance(paper, Paper):
+        raise ValueError(f"entry point {key!r} in {registry.PAPERS} must name a claims.Paper, got {paper!r:.200}")
+    return paper
 
 
 def load_claims(target: str) -> Paper:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ldp_audit.cli.command_line import check_writable, write_json
 from ldp_audit.cli.console import columns, say
 from ldp_audit.progress import Progress
+from ldp_audit.registry import PAPERS, entries
 
 if TYPE_CHECKING:
     from ldp_audit.claims.claim import Paper
@@ -25,7 +26,7 @@ def add_arguments(check: argparse.ArgumentParser) -> None:
     """The options of `ldp-audit check`."""
     source = check.add_mutually_exclusive_group()
     source.add_argument(
-        "--paper", default="all", metavar="KEY", help="ldp-fl, fedsel, fedmd-nfdp, wang, own, or all (the default)"
+        "--paper", default="all", metavar="KEY", help=f"{', '.join(entries(PAPERS))}, or all (the default)"
     )
     source.add_argument("--claims", metavar="MODULE", help="a module of your own: package.module or path/to/file.py")
     check.add_argument(
@@ -82,12 +83,11 @@ def run(options: argparse.Namespace) -> int:
 
 def papers_asked_for(options: argparse.Namespace) -> list[Paper]:
     """The papers that --claims or --paper names. Raises ValueError if there is none."""
-    from ldp_audit.claims import papers
-    from ldp_audit.claims.loading import load_claims
+    from ldp_audit.claims.loading import load_claims, load_paper, paper_keys
 
     if options.claims:
         return [load_claims(options.claims)]
-    return [papers.load(key) for key in (papers.PAPERS if options.paper == "all" else [options.paper])]
+    return [load_paper(key) for key in (paper_keys() if options.paper == "all" else [options.paper])]
 
 
 def _chosen(options: argparse.Namespace) -> list[Paper]:

@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from ldp_audit import registry
 from ldp_audit.cli.console import say
 from ldp_audit.files import check_place
 from ldp_audit.workers import SchedulerLostError
@@ -27,14 +29,13 @@ COMMANDS = {
     "exact": "print what is known exactly of a mechanism: epsilon, profile, moments",
     "audit": "bound a sampler's epsilon from below, by its outputs",
     "account": "what a protocol spends, in every convention",
-    "linkage": "what anonymous, shuffled reports reveal, against what is promised",
     "data": "fetch MNIST, Fashion-MNIST or ADULT out of a software package, for `train`",
     "train": "run a paper's federated pipeline, and tie its accuracy to what it spends",
     "report": "everything in one document: claims, programs, protocols, training",
     "doctor": "what is installed, which devices there are, and known defects of this machine",
     "completion": "print a script that completes commands and options in a shell",
 }
-"""The help text of each command."""
+"""The help text of each command of the core; papers and other packages add theirs (`registry.COMMANDS`)."""
 
 INSTALL = {"training": "pip install '.[training]', in a clone", "dask": "pip install '.[dask]', in a clone"}
 """How to install each extra."""
@@ -110,8 +111,8 @@ def _kept(options: argparse.Namespace) -> str:
     return f"--resume goes on with {out}" if out else "nothing was written, for lack of --out"
 
 
-def command_parser(commands: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
-    """The parser of the whole command line, with the options of these commands only."""
+def command_parser(commands: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """The parser of the whole command line, with the options of these commands only; None: of all."""
     parser = argparse.ArgumentParser(
         prog="ldp-audit",
         description="Check, audit and account for local differential privacy.",
@@ -119,17 +120,27 @@ def command_parser(commands: Sequence[str] = tuple(COMMANDS)) -> argparse.Argume
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     listed = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, says in COMMANDS.items():
+    modules = {name: f"ldp_audit.cli.{name}" for name in COMMANDS}
+    if commands is None or not set(commands) <= set(COMMANDS) or not commands:
+        modules |= {name: entry.module for name, entry in registry.entries(registry.COMMANDS).items()}
+    for name, place in modules.items():
+        module = None if name in COMMANDS else registry.load(registry.COMMANDS, name)
+        says = COMMANDS[name] if module is None else _summary(module)
         command = listed.add_parser(name, help=says, description=says.capitalize() + ".")
-        if name in commands:
+        if commands is None or name in commands:
             command.add_argument(
                 "--json", type=Path, metavar="FILE", help="write the result as JSON; - is standard output"
             )
             command.add_argument("--debug", action="store_true", help="show a traceback for an error")
-            module = import_module(f"ldp_audit.cli.{name}")
+            module = module or import_module(place)
             command.set_defaults(run=module.run)
             module.add_arguments(command)
     return parser
+
+
+def _summary(module: ModuleType) -> str:
+    """What a command does: the first line of its module's docstring, after the command's name."""
+    return (module.__doc__ or "").strip().partition("\n")[0].partition(": ")[2].rstrip(".")
 
 
 class _Version(argparse.Action):

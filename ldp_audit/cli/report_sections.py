@@ -18,7 +18,7 @@ AUDITED: tuple[tuple[str, tuple[float, float] | None, str], ...] = (
     ("Laplace(scale=1)", None, "A shipped mechanism at its worst pair of inputs."),
     ("ExponentialSelection(epsilon=1, d=4)", None, "A shipped mechanism at its worst pair of inputs."),
     ("PerturbedSampling(epsilon=1, d=4, k=1)", None, "A shipped mechanism at its worst pair of inputs."),
-    ("PerturbedEncoding(epsilon=1, d=4, k=1)", None, "FedSel's PE with the calibration that its paper states."),
+    ("PerturbedEncoding(epsilon=1, d=4, k=1)", None, "Perturbed encoding with the calibration that its paper states."),
     ("ldp_audit.auditing.textbook:laplace64", (0.0, 1.0), "Textbook Laplace noise: its last bits tell the input."),
     (
         "ldp_audit.auditing.textbook:laplace32",

@@ -14,11 +14,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ldp_audit import mechanisms
+from ldp_audit import mechanisms, registry
 from ldp_audit.mechanisms.named_object import named_object
 
 SHIPPED = sorted(mechanisms.FAMILIES)
-"""The mechanisms that a TARGET may name."""
+"""The mechanisms of ours that a TARGET may name."""
+
+
+def known() -> list[str]:
+    """The mechanisms that a TARGET may name: ours, and those that other packages register."""
+    return [*SHIPPED, *(name for name in registry.entries(registry.MECHANISMS) if name not in SHIPPED)]
 
 
 def load(target: str, *, classes: bool = False, progress: Callable[[str], None] | None = None) -> Any:
@@ -47,16 +52,20 @@ def _shipped(target: str) -> Any:
             call = ast.parse(target.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ValueError(f"target {_cut(target)} cannot be read; accepted: {_accepted()}") from None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in SHIPPED:
-        raise ValueError(f"target {_cut(target)} names no shipped mechanism; known: {', '.join(SHIPPED)}")
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in known():
+        raise ValueError(f"target {_cut(target)} names no shipped mechanism; known: {', '.join(known())}")
     arguments = [_literal(target, node) for node in call.args]
     named = {str(keyword.arg): _literal(target, keyword.value) for keyword in call.keywords}
     if len(named) < len(call.keywords):
         raise ValueError(f"target {_cut(target)} must give each argument once")
     try:
-        return getattr(mechanisms, call.func.id)(*arguments, **named)
+        return _class(call.func.id)(*arguments, **named)
     except (TypeError, ValueError) as error:
         raise ValueError(f"target {_cut(target)}: {error}") from None
+
+
+def _class(name: str) -> Any:
+    return getattr(mechanisms, name) if name in SHIPPED else registry.load(registry.MECHANISMS, name)
 
 
 def _literal(target: str, node: ast.expr) -> Any:

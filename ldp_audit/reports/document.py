@@ -64,9 +64,10 @@ def of_paper(report: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def paper_record(paper: Paper) -> dict[str, Any]:
-    """A paper's name, its publication, and the mechanisms of its claims."""
+    """A paper's name, its publication, the mechanisms of its claims, and what a summary shows of it first."""
     words = {"key": paper.key, "title": paper.title, "authors": paper.authors, "venue": paper.venue}
-    return words | {"mechanisms": [_mechanism_record(law) for law in paper.mechanisms]}
+    first = {"telling": list(paper.telling), "protocol": paper.protocol}
+    return words | {"mechanisms": [_mechanism_record(law) for law in paper.mechanisms]} | first
 
 
 def _mechanism_record(law: SymbolicChannel | SymbolicWeights) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
-from ldp_audit.training.sweep import Paper
+from ldp_audit.training.sweep import Presets
 
 SCHEMA_VERSION = 1
 _TAIL = 0.025
@@ -188,7 +188,7 @@ Comparing = Callable[[Mapping[str, Any]], list[Row]]
 """The type of a pipeline's `beside_the_paper`."""
 
 
-def beside(paper: Paper) -> Comparing:
+def beside(presets: Presets) -> Comparing:
     """Compare results with a paper's [[printed]] tables: the cells of the results' data set for which there are runs.
 
     A table's `set`, and the settings that `said` names, hold for all of its cells; a cell's own settings are its keys
@@ -198,7 +198,7 @@ def beside(paper: Paper) -> Comparing:
 
     def compared(results: Mapping[str, Any]) -> list[Row]:
         rows: list[Row] = []
-        for table in paper.printed:
+        for table in presets.printed:
             if results["data"]["name"] not in table["data"] or not _swept(results, table):
                 continue
             for cell in table["cells"]:

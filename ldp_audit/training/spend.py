@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ldp_audit.accounting.protocols.paper_conventions import paper_claims
+from ldp_audit.accounting.protocols.paper_claims import paper_claims
 from ldp_audit.accounting.protocols.protocol import Protocol
 from ldp_audit.accounting.protocols.protocol_report import ProtocolReport, account
 

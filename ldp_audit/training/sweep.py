@@ -1,6 +1,6 @@
 """Sweeps over a plan's fields: all combinations of values, repeated with several seeds.
 
-A paper's own settings are data: a file `paper.toml` in its pipeline's folder (`read_paper`).
+A paper's own settings are data: the file `presets.toml` that it registers for its pipeline (`read_presets`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
+from ldp_audit import registry
 from ldp_audit.accounting.converted import plain
 from ldp_audit.numerics import whole
 
@@ -88,8 +88,8 @@ def doubts_of(sweeps: Sequence[Sweep]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Paper:
-    """The content of a `paper.toml`.
+class Presets:
+    """The content of a `presets.toml`.
 
     demonstration: sweeps for the pipeline's findings.   presets: sweeps by name.   printed: the tables [[printed]],
         with their data sets, settings and cells (`results.beside`).   document: the file, with None for the text
@@ -103,13 +103,15 @@ class Paper:
 
 
 @lru_cache
-def read_paper(package: str) -> Paper:
-    """The `paper.toml` of a package."""
-    return paper_of((files(package) / "paper.toml").read_text(encoding="utf-8"))
+def read_presets(pipeline: str) -> Presets:
+    """The presets that are registered for a pipeline; without any, the demonstration is one run of its defaults."""
+    if pipeline not in registry.entries(registry.PRESETS):
+        return Presets((Sweep(),), {}, (), {})
+    return presets_of_text((registry.folder(registry.PRESETS, pipeline) / "presets.toml").read_text(encoding="utf-8"))
 
 
-def paper_of(text: str) -> Paper:
-    """Parse the text of a `paper.toml`.
+def presets_of_text(text: str) -> Presets:
+    """Parse the text of a `presets.toml`.
 
         repeats = 10                                      # default of every sweep; 1 if absent
         [settings.mnist]                                  # of a plan; `base` names a table that it extends
@@ -149,7 +151,7 @@ def paper_of(text: str) -> Paper:
         _check_keys("[[printed]]", table, _PRINTED_KEYS)
         return {**table, "set": {name: based(table)[name] for name in table["said"]} | table["set"]}
 
-    return Paper(
+    return Presets(
         tuple(map(sweep, document.get("demonstration", ()))),
         {name: tuple(map(sweep, tables)) for name, tables in document.get("presets", {}).items()},
         tuple(map(cells, document.get("printed", ()))),

@@ -15,12 +15,12 @@ from ldp_audit.claims import recheck_alone as checker
 from ldp_audit.claims.engines.evaluate import exact_value
 from ldp_audit.claims.language.alone import Alone, counted, words_alone
 from ldp_audit.claims.language.statement import Statement, at_most, differ, equal, less, written
-from ldp_audit.claims.papers.ldp_fl import float_noise
 from ldp_audit.claims.recheck import part as recheck_part
 from ldp_audit.claims.recheck_functions import RefusedError, begin
 from ldp_audit.claims.settling import Settled, SettledClaim, settle, settle_claim
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import Variable
+from ldp_audit.papers.ldp_fl.claims import float_noise
 from tests.together import together
 
 PAIRS = [("0", "1"), ("1", "0"), ("1/2", "1"), ("-3", "1/4"), ("0", "1/8"), ("16", "-16"), ("1", "1"), ("0", "2**-46")]

@@ -22,8 +22,9 @@ import pytest
 from sympy import oo
 
 import ldp_audit
-from ldp_audit import accounting, auditing, claims, implementations, linkage, mechanisms
+from ldp_audit import accounting, auditing, claims, implementations, mechanisms
 from ldp_audit.auditing import adapters
+from ldp_audit.papers.ldp_fl import attacks as linkage
 from ldp_audit.training import data
 from tests.mechanisms.test_every_mechanism import MECHANISMS
 

@@ -22,7 +22,7 @@ PUBLIC = [
     "ldp_audit.claims",
     "ldp_audit.auditing",
     "ldp_audit.implementations",
-    "ldp_audit.linkage",
+    "ldp_audit.papers.ldp_fl.attacks",
     "ldp_audit.accounting",
     "ldp_audit.training.canary",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ldp_audit.claims import papers
+from ldp_audit.claims.loading import load_paper, paper_keys
 from ldp_audit.reports.mathematics import mathml
 from tests.together import together
 
@@ -12,7 +12,7 @@ from tests.together import together
 @pytest.mark.usefixtures("settled_paper")  # beside the tests that make the papers' statements
 def test_every_formula_of_the_papers_is_typeset() -> None:
     """No command is left untranslated."""
-    claims = [claim for key in papers.PAPERS for claim in papers.load(key).claims]
+    claims = [claim for key in paper_keys() for claim in load_paper(key).claims]
     written = [one.latex for claim in claims for one in (claim, claim.corrected) if one and one.latex]
     typeset = {latex: mathml(latex) for latex in written}
     assert len(typeset) > 100

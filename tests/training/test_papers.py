@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldp_audit.training.pipeline import PIPELINES, demonstration_of, plan_class, presets_of
-from ldp_audit.training.sweep import check_fields, jobs_of, paper_of, read_paper
+from ldp_audit.training.sweep import check_fields, jobs_of, presets_of_text, read_presets
 from tests.together import together
 
 
@@ -21,7 +21,7 @@ def test_every_preset_is_made_of_plans(pipeline: str) -> None:
 def test_every_printed_number_is_of_settings_of_the_plan(pipeline: str) -> None:
     """A misspelt setting, with which no run would ever stand beside the paper's number."""
     plan = plan_class(pipeline)
-    for table in read_paper(plan.__module__.rpartition(".")[0]).printed:
+    for table in read_presets(pipeline).printed:
         for cell in table["cells"]:
             own = {name: value for name, value in cell.items() if name not in ("what", "value")}
             check_fields(plan, {**table["set"], **own})
@@ -42,9 +42,9 @@ def test_every_printed_number_is_of_settings_of_the_plan(pipeline: str) -> None:
 )
 def test_a_misspelt_key_is_named(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        paper_of(text)
+        presets_of_text(text)
 
 
 def test_none_is_a_text_as_on_the_command_line() -> None:
-    (sweep,) = paper_of('[[demonstration]]\nset = { mu = "none" }\nvary = { k = ["none", 3] }').demonstration
+    (sweep,) = presets_of_text('[[demonstration]]\nset = { mu = "none" }\nvary = { k = ["none", 3] }').demonstration
     assert (sweep.settings, sweep.varied) == ({"mu": None}, {"k": (None, 3)})

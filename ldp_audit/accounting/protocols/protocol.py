@@ -12,10 +12,12 @@ may depend on what the earlier ones released.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any, Literal, get_args
 
+from ldp_audit import registry
 from ldp_audit.accounting.privacy_loss import adjacency_of, check_adjacency
 from ldp_audit.mechanisms import target
 from ldp_audit.mechanisms.mechanism import Adjacency
@@ -26,7 +28,6 @@ Count = Literal["rounds", "epochs", "dimensions", "queries"]
 SamplingKind = Literal["poisson", "without", "with"]
 ShufflingKind = Literal["parameter", "model"]
 Stage = Literal["selection", "value"]
-PaperKey = Literal["ldp-fl", "fedsel", "fedmd-ldp", "fedmd-nfdp"]
 
 MOST = 2**53
 """The largest count: floats hold every whole number up to it."""
@@ -46,7 +47,7 @@ class Sampling:
     k: int | None = None
 
     def __post_init__(self) -> None:
-        _one_of("kind", self.kind, SamplingKind)
+        _one_of("kind", self.kind, get_args(SamplingKind))
         if self.kind == "poisson":
             if self.n is not None or self.k is not None:
                 raise ValueError("n and k belong to sampling without or with replacement; poisson takes rate alone")
@@ -75,7 +76,7 @@ class Shuffling:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clients", _whole("clients", self.clients))
-        _one_of("kind", self.kind, ShufflingKind)
+        _one_of("kind", self.kind, get_args(ShufflingKind))
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class Step:
     def __post_init__(self) -> None:
         _text("name", self.name)
         if self.stage is not None:
-            _one_of("stage", self.stage, Stage)
+            _one_of("stage", self.stage, get_args(Stage))
             if not isinstance(self.mechanism, str):
                 raise ValueError(f"mechanism must be a text where a stage gives its epsilon, got {self.mechanism!r}")
         if isinstance(self.times, str) or not isinstance(self.times, tuple | list):
@@ -176,7 +177,7 @@ class Protocol:
     unit: the difference of neighbours.   adjacency: whether the unit is replaced, or added or removed; the latter by
     default where a step is noise on a sum, and else the former. Noise states what a replaced unit does to the sum.
     rounds, epochs, dimensions, queries: whole numbers >= 1, for the steps' `times`.
-    split: FedSel's, where steps have stages.   paper: whose own accounting to show beside.
+    split: FedSel's, where steps have stages.   paper: whose own accounting to show beside (`registry.CONVENTIONS`).
     source: of the setting.   notes: remarks for a reader of the numbers.
     Raises ValueError for anything else.
     """
@@ -190,7 +191,7 @@ class Protocol:
     dimensions: int = 1
     queries: int = 1
     split: Split | None = None
-    paper: PaperKey | None = None
+    paper: str | None = None
     source: str = ""
     notes: tuple[str, ...] = ()
     mechanisms: tuple[Any, ...] = field(init=False, repr=False, compare=False)
@@ -199,10 +200,10 @@ class Protocol:
     def __post_init__(self) -> None:
         _text("name", self.name, empty=False)
         _text("source", self.source)
-        _one_of("unit", self.unit, Unit)
+        _one_of("unit", self.unit, get_args(Unit))
         instance(self.split, (Split, NoneType), "split", "a Split or None")
         if self.paper is not None:
-            _one_of("paper", self.paper, PaperKey)
+            _one_of("paper", self.paper, tuple(registry.entries(registry.CONVENTIONS)))
         for count in get_args(Count):
             object.__setattr__(self, count, _whole(count, getattr(self, count)))
         for name in ("steps", "notes"):
@@ -294,6 +295,6 @@ def _text(name: str, value: Any, *, empty: bool = True) -> None:
         raise ValueError(f"{name} must be a text{'' if empty else ' that is not empty'}, got {value!r}")
 
 
-def _one_of(name: str, value: Any, choices: Any) -> None:
-    if not isinstance(value, str) or value not in get_args(choices):
-        raise ValueError(f"{name} must be one of {', '.join(get_args(choices))}, got {value!r}")
+def _one_of(name: str, value: Any, choices: Sequence[str]) -> None:
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")

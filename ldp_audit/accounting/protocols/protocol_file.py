@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import MISSING, Field, fields
-from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from ldp_audit import registry
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Shuffling, Split, Step
 
 _LARGEST = 100_000  # bytes; a protocol is some hundred
@@ -32,9 +33,7 @@ def load_protocol(name: str | Path) -> Protocol:
     Raises ValueError that names the file, the key, the value and what is accepted; OSError where a file cannot be read.
     """
     if isinstance(name, str) and name in shipped():
-        return parse_protocol(
-            (files("ldp_audit.accounting") / "protocols" / f"{name}.toml").read_bytes(), f"{name}.toml"
-        )
+        return parse_protocol(_shipped()[name].read_bytes(), f"{name}.toml")
     path = Path(name)
     if not path.exists() and path.suffix != ".toml":
         raise ValueError(
@@ -46,9 +45,15 @@ def load_protocol(name: str | Path) -> Protocol:
 
 
 def shipped() -> tuple[str, ...]:
-    """The names of the protocols that come with the package."""
-    folder = files("ldp_audit.accounting") / "protocols"
-    return tuple(sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml")))
+    """The names of the protocols that papers and other packages bring, sorted."""
+    return tuple(sorted(_shipped()))
+
+
+def _shipped() -> dict[str, Traversable]:
+    """The files of the protocols that papers and other packages bring, by name."""
+    folders = [registry.folder(registry.PROTOCOLS, name) for name in registry.entries(registry.PROTOCOLS)]
+    found = [file for folder in reversed(folders) for file in folder.iterdir() if file.name.endswith(".toml")]
+    return {file.name.removesuffix(".toml"): file for file in found}  # of one name, the first paper's
 
 
 def parse_protocol(content: bytes, where: str = "protocol", folder: Path = Path()) -> Protocol:

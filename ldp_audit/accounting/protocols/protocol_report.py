@@ -12,7 +12,7 @@ from ldp_audit.accounting.attack_success import posterior
 from ldp_audit.accounting.converted import plain
 from ldp_audit.accounting.interpretation import explain
 from ldp_audit.accounting.protocols.conventions import Ledger, Scope, Total, label, step_losses, totals
-from ldp_audit.accounting.protocols.paper_conventions import PaperClaim, paper_claims
+from ldp_audit.accounting.protocols.paper_claims import PaperClaim, paper_claims
 from ldp_audit.accounting.protocols.protocol import Protocol
 from ldp_audit.figure import Figure, Panel, Series
 from ldp_audit.losses.grid_loss import check_width
@@ -303,7 +303,7 @@ def _claims(claims: Sequence[PaperClaim], width: int) -> str:
         value = "" if claim.epsilon is None else f": epsilon {number(claim.epsilon)}"
         at = f" at delta {claim.delta:.4g}" if claim.delta and value else ""
         lines.append(f"  {claim.says}{value}{at}")
-        found = ", ".join(f"{name} {verdict}" for name, verdict in zip(claim.claims, claim.verdicts, strict=True))
+        found = ", ".join(f"{name} {verdict}" for name, verdict in claim.claims.items())
         words = f"{found}. {claim.instead}".rstrip()
         lines += textwrap.wrap(words, width, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
     return "\n".join(lines)

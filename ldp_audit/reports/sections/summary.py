@@ -31,12 +31,6 @@ from ldp_audit.reports.sections.audits import overview
 from ldp_audit.reports.sections.matrix import counts
 from ldp_audit.reports.sections.numbers import grouped, many, short
 
-TELLING = ("LF-UNLINK", "LF-EPSTOT", "LF-L2", "FS-L2", "FS-T31pe", "FS-T32eq", "NF-VAC", "NF-FLAT", "NF-TAB2ln")
-"""Claims that say most about a paper, shown first if they are refuted or vacuous; else the first such ones are."""
-
-PROTOCOLS = ("ldp-fl-mnist", "fedsel-adult", "fedmd-nfdp-femnist-300")
-"""One protocol of each paper, shown if accounted for; else the first three are."""
-
 _SHOWN = 3
 _FALSE = ("REFUTED", "VACUOUS")
 
@@ -200,7 +194,8 @@ def _claimed(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block
 def _all_verdicts(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:
     """All verdicts in one bar, and the most important claim of each paper."""
     own = [one for paper in papers for one in _own(report, paper)] or report["claims"]
-    told = [one for paper in papers for one in _important(_own(report, paper))[:1]] or _important(own)[:_SHOWN]
+    told = [one for paper in papers for one in _important(_own(report, paper), papers)[:1]]
+    told = told or _important(own, papers)[:_SHOWN]
     blocks: list[Block] = [Heading("What is true", "true"), Shares(counts(own))]
     if told:
         blocks.append(_corrections("The most important claim that fails in each paper", told))
@@ -212,7 +207,7 @@ def _by_paper(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Bloc
     blocks: list[Block] = [Heading("Paper by paper", "papers")]
     for paper in papers or report["papers"]:
         mine = _own_claims(report, paper)
-        told = _important(mine)
+        told = _important(mine, [paper])
         blocks += [Heading(paper["title"], f"paper-{paper['key']}", 2), Shares(counts(mine), paper["key"])]
         if told:
             caption = f"{min(_SHOWN, len(told))} of {len(told)} that do not hold or promise nothing"
@@ -225,10 +220,11 @@ def _meaning(verdict: str) -> str:
     return wording.VERDICTS[verdict].partition(";")[0]
 
 
-def _important(claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The refuted or vacuous claims, those of `TELLING` first."""
+def _important(claims: list[dict[str, Any]], papers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The refuted or vacuous claims, first those that say most about their papers."""
+    telling = [name for paper in papers for name in paper.get("telling", ())]
     false = [one for one in claims if one["verdict"] in _FALSE]
-    return sorted(false, key=lambda one: TELLING.index(one["id"]) if one["id"] in TELLING else len(TELLING))
+    return sorted(false, key=lambda one: telling.index(one["id"]) if one["id"] in telling else len(telling))
 
 
 def _corrections(caption: str, claims: list[dict[str, Any]]) -> Table:
@@ -244,7 +240,8 @@ def _corrections(caption: str, claims: list[dict[str, Any]]) -> Table:
 
 
 def _costs(report: dict[str, Any]) -> list[Block]:
-    protocols = [one for key in PROTOCOLS for one in report["accounting"] if one["key"] == key] or report["accounting"]
+    first = [paper.get("protocol") for paper in report["papers"]]
+    protocols = [one for key in first for one in report["accounting"] if one["key"] == key] or report["accounting"]
     blocks = _spent(protocols[:_SHOWN]) if protocols else []
     blocks += [_programs(report)] if report["implementation"] or report["audits"] else []
     blocks += _accuracies(report) if report["training"] else []

@@ -28,7 +28,7 @@ from ldp_audit.training.findings import (
     within,
 )
 from ldp_audit.training.results import beside
-from ldp_audit.training.sweep import read_paper
+from ldp_audit.training.sweep import read_presets
 
 if TYPE_CHECKING:
     import torch
@@ -243,10 +243,10 @@ def _levels(results: Results, name: str, method: str) -> tuple[list[int], list[d
     return [value for value, _ in kept], [runs for _, runs in kept]
 
 
-PAPER = read_paper(__package__)
-DEMONSTRATION = PAPER.demonstration
-presets = PAPER.presets
-beside_the_paper = beside(PAPER)
+PRESETS = read_presets("fedmd-nfdp")
+DEMONSTRATION = PRESETS.demonstration
+presets = PRESETS.presets
+beside_the_paper = beside(PRESETS)
 
 
 @dataclass(frozen=True)

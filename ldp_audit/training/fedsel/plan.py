@@ -26,7 +26,7 @@ from ldp_audit.training.fedsel.signal_to_noise import signal_ratio
 from ldp_audit.training.fedsel.solution import SELECTIONS
 from ldp_audit.training.findings import Finding, Question, Verdict, all_of, greater
 from ldp_audit.training.results import Row, apart, interval
-from ldp_audit.training.sweep import read_paper
+from ldp_audit.training.sweep import read_presets
 
 if TYPE_CHECKING:
     import torch
@@ -316,9 +316,9 @@ def constant_accuracy(results: Mapping[str, Any]) -> float | None:
     return None if positive is None else max(positive, 1 - positive)
 
 
-PAPER = read_paper(__package__)
-DEMONSTRATION = PAPER.demonstration
-presets = PAPER.presets
+PRESETS = read_presets("fedsel")
+DEMONSTRATION = PRESETS.demonstration
+presets = PRESETS.presets
 _IN_A_CELL = ("solution", "model", "epsilon")
 _TAIL = 0.025
 
@@ -329,7 +329,7 @@ def beside_the_paper(results: Mapping[str, Any]) -> list[Row]:
     Runs with other settings than the paper states are excluded; each value of a setting that the paper leaves open,
     such as the learning rate, has rows of its own.
     """
-    table = PAPER.document["table-3"]
+    table = PRESETS.document.get("table-3", {"said": {}, "rows": ()})
     said = table["said"].items()
     runs = [run for run in results["runs"] if all(run["settings"].get(name) == value for name, value in said)]
     rows: list[Row] = []

@@ -20,7 +20,7 @@ from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.findings import Finding, Question, Verdict, all_of, greater, paired, rising, within
 from ldp_audit.training.ldp_fl.settings import LdpFlSettings
 from ldp_audit.training.results import beside
-from ldp_audit.training.sweep import read_paper
+from ldp_audit.training.sweep import read_presets
 
 if TYPE_CHECKING:
     import torch
@@ -258,10 +258,10 @@ def _of_paper(run: Mapping[str, Any]) -> bool:
     return (settings["privacy"], settings["mechanism"]) == ("local", "TwoPoint") and settings["ranges"] != "own"
 
 
-PAPER = read_paper(__package__)
-DEMONSTRATION = PAPER.demonstration
-presets = PAPER.presets
-beside_the_paper = beside(PAPER)
+PRESETS = read_presets("ldp-fl")
+DEMONSTRATION = PRESETS.demonstration
+presets = PRESETS.presets
+beside_the_paper = beside(PRESETS)
 
 
 @dataclass(frozen=True)

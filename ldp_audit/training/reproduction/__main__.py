@@ -17,7 +17,6 @@ from ldp_audit.training.experiment import run_experiment
 from ldp_audit.training.pipeline import plan_class
 from ldp_audit.training.reproduction.page import page
 from ldp_audit.training.reproduction.record import (
-    RECORDS,
     Experiment,
     condensed,
     expanded,
@@ -42,7 +41,12 @@ def main(typed: Sequence[str] | None = None) -> int:
     add("--only", nargs="+", metavar="NAME", help="these experiments")
     add("--data", type=Path, default=Path("data"), metavar="DIR", help="the data sets' folders, by `make data`")
     add("--out", type=Path, default=Path("build/reproduction"), metavar="DIR", help="runs and checkpoints")
-    add("--records", type=Path, default=Path(str(RECORDS)), metavar="DIR", help="the records to go on from")
+    add(
+        "--records",
+        type=Path,
+        metavar="DIR",
+        help="the records to go on from and to write: the papers' own",
+    )
     add("--page", type=Path, default=Path("docs/reproduction.md"), metavar="FILE", help="the page to write")
     add("--workers", type=int, metavar="N", help="processes; one a core by default")
     add("--device", default="auto", help="auto, cpu, cuda")
@@ -81,12 +85,17 @@ def _left(one: Experiment, options: argparse.Namespace, device: str) -> tuple[in
     files = [stored(options.out / one.name / "runs", Training(job), work) for job in jobs]
     for other in experiments():  # whose runs may be the same
         if (other.pipeline, other.data) == (one.pipeline, one.data):
-            _restore(options.records / f"{other.name}.json", work, dict(zip(files, jobs, strict=True)))
+            _restore(_file(other, options.records), work, dict(zip(files, jobs, strict=True)))
     records = [undamaged(file, Training(job)) for file, job in zip(files, jobs, strict=True)]
     seconds = [record["seconds"] for record in records if record is not None]
     alike = [recorded(other.name) for other in experiments() if other.pipeline == one.pipeline]
     known = seconds or [run["seconds"] for record in alike if record is not None for run in record["runs"]]
     return len(seconds), len(jobs), (len(jobs) - len(seconds)) * statistics.fmean(known or [0.0])
+
+
+def _file(one: Experiment, folder: Path | None) -> Path:
+    """The file of an experiment's record.   folder: of all records; None: the paper's own."""
+    return (folder or Path(str(one.records))) / f"{one.name}.json"
 
 
 def _restore(record: Path, work: Work, jobs: Mapping[Path, Job]) -> None:
@@ -119,8 +128,9 @@ def _run(one: Experiment, options: argparse.Namespace, *, finished: bool) -> Non
             finished=finished,
             progress=progress,
         )
-    options.records.mkdir(parents=True, exist_ok=True)
-    write_whole({options.records / f"{one.name}.json": written(condensed(results))})
+    file = _file(one, options.records)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole({file: written(condensed(results))})
     recorded.cache_clear()
     write_whole({options.page: page(options.records)})
 

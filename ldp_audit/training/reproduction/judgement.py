@@ -25,7 +25,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ldp_audit.accounting.protocols.paper_conventions import TABLE_2
+from ldp_audit.accounting.protocols.paper_claims import paper_claims
+from ldp_audit.accounting.protocols.protocol_file import load_protocol
 from ldp_audit.accounting.protocols.protocol_report import interval, number
 from ldp_audit.training.fedsel.solution import SELECTIONS
 from ldp_audit.training.findings import within
@@ -168,10 +169,11 @@ def _spend_cells(experiment: Experiment, spend: Mapping[str, Any], settings: Map
         cells["epsilon if shuffled"] = _ends(everything["shuffled"]) + words_of.get(settings["permute"], "")
     cells["pure epsilon"] = number(float(everything["pure"]))
     here = "no number" if claimed is None or claimed["epsilon"] is None else _promised(**claimed)
-    if experiment.paper_records is None:
+    if experiment.paper_protocol is None:
         return {**cells, "the paper's epsilon": here}
-    printed = TABLE_2[experiment.paper_records, settings["k"]]
-    return {**cells, "the paper's epsilon (Table 2)": _promised(*printed), "by Theorem 2 with our records": here}
+    printed = paper_claims(load_protocol(experiment.paper_protocol.format_map(settings)))[-1]
+    shown = "no number" if printed.epsilon is None else _promised(printed.epsilon, printed.delta)
+    return {**cells, "the paper's epsilon, as printed": shown, "by its theorem with our records": here}
 
 
 def _promised(epsilon: float, delta: float, **_: Any) -> str:

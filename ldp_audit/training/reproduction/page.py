@@ -20,13 +20,13 @@ from ldp_audit.training.reproduction.judgement import (
     spends,
     summary,
 )
-from ldp_audit.training.reproduction.record import RECORDS, Experiment, experiments, not_run, recorded
+from ldp_audit.training.reproduction.record import Experiment, experiments, not_run, recorded
 from ldp_audit.training.results import Row, runs_at, words
 
 _OPENING = f"""# The papers' numbers, on the papers' data
 
 This page is generated: `python -m ldp_audit.training.reproduction page` prints it from the records in
-`ldp_audit/training/reproduction/records`, and `make reproduce` makes the records: it says how much is left of the
+`ldp_audit/papers/*/records`, and `make reproduce` makes the records: it says how much is left of the
 experiments below, runs that, and goes on where it was stopped. Records of your own, from the first run on:
 `make reproduce ARGS="--records mine --page mine.md"`. `make data` fetches MNIST, Fashion-MNIST and ADULT.
 EMNIST, FEMNIST, CIFAR-10, BANK and KDD99 could not be had from software packages; [training.md](training.md) has the
@@ -58,8 +58,8 @@ beside the latter. Hours are those of one core that other programs shared, or of
 """
 
 
-def page(records: Traversable = RECORDS) -> str:
-    """The page about the records in a folder."""
+def page(records: Traversable | None = None) -> str:
+    """The page about the records in a folder; None: about those of the papers."""
     found = [(one, recorded(one.name, records)) for one in experiments()]
     run = [(one, results, judged(one, results)) for one, results in found if results is not None]
     parts = [

@@ -1,9 +1,10 @@
 """The papers' experiments at full size, and the record of each that was run.
 
-`experiments.toml` lists the experiments. A record, `records/NAME.json`, holds the results of `ldp-audit train` without
-what was measured beside accuracy and spend: for each run its settings, its seed, its accuracy after every round and its
-seconds, and its device if that is another than the first run's; for each point its exact spend; the data, the device
-and the versions. What is said of a record is about the points all of whose repeats it has.
+`experiments.toml` in a paper's folder lists its experiments ([[experiment]], the fields of `Experiment`), and what it
+prints that none of them repeats ([[not-run]]). A record, `records/NAME.json` beside it, holds the results of
+`ldp-audit train` without what was measured beside accuracy and spend: for each run its settings, its seed, its accuracy
+after every round and its seconds, and its device if that is another than the first run's; for each point its exact
+spend; the data, the device and the versions. What is said of a record is about the points all of whose repeats it has.
 """
 
 from __future__ import annotations
@@ -14,18 +15,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from ldp_audit import registry
 from ldp_audit.training.data import DATASETS
 from ldp_audit.training.pipeline import plan_class, sweeps_of
 from ldp_audit.training.results import points_of, runs_at, varied_fields
 from ldp_audit.training.sweep import Sweep
 
-_HERE = files("ldp_audit.training.reproduction")
-RECORDS = _HERE / "records"
 _DIGITS = 6
 """Decimals of a recorded accuracy; test sets have at most 48,842 records."""
 
@@ -40,7 +39,9 @@ class Experiment:
     differs: what is not as in the paper, in sentences, but for the number of repeats.
     choosing: the number of repeats of a cross-validation that choose the learning rates; the others are reported.
     paper_repeats: of which the paper's figures are means; None if it does not say.
-    paper_records: of a party in FedMD-NFDP's Table 2, which prints epsilon by them and k.
+    paper_protocol: the registered protocol in whose account the paper's last sentence is the epsilon that it prints for
+        a run, by the run's settings, such as "name-{k}"; None if it prints none.
+    home: the entry point of the paper's experiments.
     """
 
     name: str
@@ -53,9 +54,15 @@ class Experiment:
     differs: Sequence[str]
     choosing: int = 0
     paper_repeats: int | None = None
-    paper_records: int | None = None
+    paper_protocol: str | None = None
+    home: str = ""
     set: Mapping[str, Any] = field(default_factory=dict)
     vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    @property
+    def records(self) -> Traversable:
+        """The folder of the paper's records."""
+        return registry.folder(registry.EXPERIMENTS, self.home) / "records"
 
     def sweeps(self) -> list[Sweep]:
         """Its sweeps."""
@@ -110,16 +117,19 @@ class NotRun:
 @cache
 def experiments() -> tuple[Experiment, ...]:
     """All experiments, in the order in which they are run."""
-    return tuple(Experiment(**table) for table in _tables()["experiment"])
+    return tuple(Experiment(**one, home=home) for home, tables in _tables() for one in tables.get("experiment", ()))
 
 
 def not_run() -> tuple[NotRun, ...]:
     """What no experiment repeats."""
-    return tuple(NotRun(**table) for table in _tables()["not-run"])
+    return tuple(NotRun(**one) for _, tables in _tables() for one in tables.get("not-run", ()))
 
 
-def _tables() -> dict[str, Any]:
-    return tomllib.loads((_HERE / "experiments.toml").read_text(encoding="utf-8"))
+def _tables() -> list[tuple[str, dict[str, Any]]]:
+    """Each paper's experiments.toml, by its entry point."""
+    found = {home: registry.folder(registry.EXPERIMENTS, home) for home in registry.entries(registry.EXPERIMENTS)}
+    texts = {home: (folder / "experiments.toml").read_text(encoding="utf-8") for home, folder in found.items()}
+    return [(home, tomllib.loads(text)) for home, text in texts.items()]
 
 
 def experiment_named(name: str) -> Experiment:
@@ -192,10 +202,14 @@ def expanded(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def recorded(name: str, folder: Traversable = RECORDS) -> dict[str, Any] | None:
-    """An experiment's record in the form of results, its complete points alone; None if there is none."""
-    file = folder / f"{name}.json"
-    known = expanded(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
+def recorded(name: str, folder: Traversable | None = None) -> dict[str, Any] | None:
+    """An experiment's record in the form of results, its complete points alone; None if there is none.
+
+    folder: of the records; None: the paper's own.
+    """
+    folders = [folder] if folder is not None else [one.records for one in experiments() if one.name == name]
+    files = [file for one in folders if (file := one / f"{name}.json").is_file()]
+    known = expanded(json.loads(files[0].read_text(encoding="utf-8"))) if files else None
     return None if known is None else complete(known, max(sweep.repeats for sweep in experiment_named(name).sweeps()))
 
 

@@ -10,14 +10,12 @@ import pytest
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.protocols.conventions import Ledger, step_losses, totals
-from ldp_audit.accounting.protocols.paper_conventions import TABLE_2, VERDICTS, paper_claims
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Shuffling, Split, Step
-from ldp_audit.accounting.protocols.protocol_file import load_protocol, shipped
+from ldp_audit.accounting.protocols.protocol_file import load_protocol
 from ldp_audit.accounting.protocols.protocol_report import account
 from ldp_audit.losses.discrete_loss import ZERO_LOSS
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.mechanisms import FiniteChannel, RandomizedResponse, TwoPoint
-from tests.claims import test_papers
 from tests.together import together
 
 ANSWER = Step("RandomizedResponse(epsilon=0.5)", times=("rounds", "dimensions", 2))
@@ -149,77 +147,6 @@ def test_a_lower_bound_that_a_grid_has_lost_is_that_of_fewer_uses() -> None:
     assert ledger.ends("everything", shuffled=False)[0] == known.ends("one round", shuffled=False)[0] > 0
     assert ledger.ends("everything", shuffled=False)[1] == known.ends("everything", shuffled=False)[1]
     assert ledger.advantage(shuffled=False) == known.loss("one round", shuffled=False).delta_bounds(0.0)[0] > 0
-
-
-def test_the_papers_claims_are_their_formulas() -> None:
-    ldp_fl = {claim.claims[0]: claim.epsilon for claim in paper_claims(load_protocol("ldp-fl-fmnist"))}
-    assert ldp_fl == {"LF-SEQ": 15 * 21840 * 4, "LF-MODEL": 21840 * 4, "LF-UNLINK": 4}
-    fedsel = {claim.claims[0]: claim.epsilon for claim in paper_claims(load_protocol("fedsel-adult-two-epochs"))}
-    assert fedsel == pytest.approx({"FS-L2": 0.1, "FS-T31pe": 1.0, "FS-EPOCH": 2.0})
-
-
-@together(("n", "k"), TABLE_2)
-def test_table_2_is_printed_with_the_logarithm_to_base_ten(n: int, k: int) -> None:
-    """And k = 18 where 16 is printed; delta is rounded but for one that is cut off."""
-    name = f"fedmd-nfdp-{'femnist' if n == 2880 else 'cifar10'}-{k}"
-    theory, printed = paper_claims(load_protocol(name))
-    assert (printed.epsilon, printed.delta) == TABLE_2[n, k]
-    used = 18 if k == 16 else k
-    assert printed.epsilon == pytest.approx(used * math.log10((n + 1) / n), abs=6e-5)
-    assert printed.delta == pytest.approx(1 - ((n - 1) / n) ** used, abs=1e-4)
-    assert theory.epsilon == pytest.approx(k * math.log((n + 1) / n), rel=1e-12)
-
-
-def test_table_2_is_held_against_its_own_settings_alone() -> None:
-    """A wrong accusation would be to say that the paper prints something about a user's own setting."""
-    own = Protocol("a", (Step("SubsampleRelease(n=500, k=20, replacement=True)", (1,)),), paper="fedmd-nfdp")
-    assert [claim.claims[0] for claim in paper_claims(own)] == ["NF-T2"]
-    without = Protocol("a", (Step("SubsampleRelease(n=300, k=60)", (1,)),), paper="fedmd-nfdp")
-    (claim,) = paper_claims(without)
-    assert (claim.claims[0], claim.delta) == ("NF-T1", 0.2)
-    assert claim.epsilon == pytest.approx(math.log(301 / 241))
-
-
-@together(
-    ("paper", "message"),
-    [
-        ("ldp-fl", "knows one step, got 2"),
-        ("fedsel", r"FedSel's accounting needs a \[split\]"),
-        ("fedmd-ldp", "knows one step, got 2"),
-        ("fedmd-nfdp", "knows one step, got 2"),
-    ],
-)
-def test_a_papers_accounting_of_something_else_is_refused(paper: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        account(protocol(paper=paper, steps=(ANSWER, ANSWER)))
-
-
-@pytest.mark.parametrize(
-    ("paper", "message"),
-    [
-        ("fedmd-ldp", "needs Gaussian noise, got RandomizedResponse"),
-        ("fedmd-nfdp", "needs a SubsampleRelease, got RandomizedResponse"),
-    ],
-)
-def test_a_papers_accounting_of_another_mechanism_is_refused(paper: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        account(protocol(paper=paper))
-
-
-def test_the_verdicts_are_those_that_the_engines_reach() -> None:
-    """Catches a verdict that has changed: the page would accuse a paper wrongly.
-
-    The tables are those that the test of the papers holds the engines to, every claim by its name.
-    """
-    tables = (test_papers.VERDICTS[key] for key in ("ldp-fl", "fedsel", "fedmd-nfdp"))
-    expected = {name: verdict for table in tables for verdict, names in table.items() for name in names.split()}
-    assert {name: expected[name] for name in VERDICTS} == VERDICTS
-
-
-def test_every_claim_that_is_named_has_a_verdict() -> None:
-    named = {name for one in shipped() for claim in paper_claims(load_protocol(one)) for name in claim.claims}
-    assert named <= set(VERDICTS)
-    assert all(name in VERDICTS for name in ("NF-T1",))
 
 
 def test_a_report_fits_into_json() -> None:

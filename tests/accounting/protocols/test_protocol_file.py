@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.membership_simulation import SETTINGS
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Shuffling, Split, Step
 from ldp_audit.accounting.protocols.protocol_file import load_protocol, parse_protocol, shipped
 from ldp_audit.accounting.protocols.protocol_report import account
+from ldp_audit.papers.ldp_fl.attacks.membership_simulation import SETTINGS
 from tests.together import together
 
 GOOD = """
@@ -111,7 +111,7 @@ WRONG = {
     "a split of nothing": (GOOD + "[split]\nepsilon = 1", r"\[split\]: one of mu and batch must be given"),
     "no share left": (GOOD + "[split]\nepsilon = 1\nmu = 1", "mu must leave something to the value stage"),
     "notes as a text": ('notes = "one"' + GOOD, "notes must be a list, got 'one'"),
-    "an unknown paper": ('paper = "dpsgd"' + GOOD, "paper must be one of ldp-fl, fedsel, fedmd-ldp, fedmd-nfdp"),
+    "an unknown paper": ('paper = "dpsgd"' + GOOD, "paper must be one of ldp-fl, fedsel, fedmd-nfdp, fedmd-ldp"),
 }
 
 

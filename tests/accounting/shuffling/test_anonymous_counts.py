@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_audit.accounting.membership_limit import advantage, compose
 from ldp_audit.accounting.shuffling.anonymous_counts import (
     MOST_CLIENTS,
     CountLaws,
@@ -20,6 +19,7 @@ from ldp_audit.accounting.shuffling.anonymous_counts import (
     loss_of_count,
 )
 from ldp_audit.mechanisms.log_space import expit
+from ldp_audit.papers.ldp_fl.attacks.membership_limit import advantage, compose
 from tests.accounting.count_in_balls import in_balls
 from tests.together import together
 

@@ -13,7 +13,7 @@ from ldp_audit.accounting.protocols.protocol_report import account
 from ldp_audit.mechanisms import SubsampleRelease
 from ldp_audit.training.data import load
 from ldp_audit.training.datasets import Images
-from ldp_audit.training.fedmd_nfdp.plan import PAPER, FedMd, grows_with_the_parties
+from ldp_audit.training.fedmd_nfdp.plan import PRESETS, FedMd, grows_with_the_parties
 from ldp_audit.training.fedmd_nfdp.settings import METHODS
 from ldp_audit.training.sweep import jobs_of
 from tests.together import together
@@ -123,11 +123,11 @@ def test_the_accounting_room_accepts_the_protocol(method: str) -> None:
 
 def test_presets_are_those_of_the_tables() -> None:
     """A size or a network that was copied wrongly."""
-    found = PAPER.presets
+    found = PRESETS.presets
     assert {"table-2-femnist", "table-2-cifar-10", "table-3-femnist", "table-4-cifar-10"} <= set(found)
     sizes = {job.settings["k"] for job in jobs_of(FedMd, found["table-2-femnist"], seed=0)}
-    assert sizes == {cell["k"] for cell in PAPER.printed[0]["cells"] if "k" in cell}
-    assert len(PAPER.document["settings"]["paper"]["networks"].split("+")) == 10
+    assert sizes == {cell["k"] for cell in PRESETS.printed[0]["cells"] if "k" in cell}
+    assert len(PRESETS.document["settings"]["paper"]["networks"].split("+")) == 10
 
 
 @together("name", ["parties-femnist", "parties-cifar-10", "parties-embedded"])
@@ -135,9 +135,9 @@ def test_the_presets_over_the_number_of_parties_answer_figure_2d(name: str) -> N
     """A sweep without Table 3's numbers of parties, or that varies more, so that the finding is never asked."""
     runs = [
         {"settings": job.settings, "seed": job.seed, "rounds": [{"accuracy": job.settings["parties"] / 11}]}
-        for job in jobs_of(FedMd, PAPER.presets[name], 0)
+        for job in jobs_of(FedMd, PRESETS.presets[name], 0)
     ]
-    settings = PAPER.document["settings"]["paper"] if name != "parties-embedded" else {}
+    settings = PRESETS.document["settings"]["paper"] if name != "parties-embedded" else {}
     assert all(run["settings"].items() >= settings.items() for run in runs)
     assert {run["settings"]["parties"] for run in runs} == {2, 5, 7, 10}
     found = grows_with_the_parties({"runs": runs})
@@ -147,7 +147,7 @@ def test_the_presets_over_the_number_of_parties_answer_figure_2d(name: str) -> N
 
 def test_ten_parties_of_the_embedded_digits_have_records_to_draw_from() -> None:
     """A preset for the embedded digits that asks for more parties than they allow."""
-    (sweep,) = PAPER.presets["parties-embedded"]
+    (sweep,) = PRESETS.presets["parties-embedded"]
     one = FedMd(**{**sweep.settings, "parties": 10}).start(load("digits"), seed=1, device=CPU)
     assert one.records > 4 * one.plan.k
     assert len({party.name for party in one.parties}) == 5
@@ -168,5 +168,5 @@ def test_a_preset_runs_on_a_small_pair_of_its_shape() -> None:
         "k": 6,
         "parties": 2,
     }
-    one = FedMd(**{**PAPER.document["settings"]["paper"], **small}).start(data, seed=1, device=CPU)
+    one = FedMd(**{**PRESETS.document["settings"]["paper"], **small}).start(data, seed=1, device=CPU)
     assert len(one.advance(1)["by_party"]) == 2

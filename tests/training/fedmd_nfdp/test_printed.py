@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
-from ldp_audit.training.fedmd_nfdp.plan import PAPER, FedMd, beside_the_paper
+from ldp_audit.training.fedmd_nfdp.plan import PRESETS, FedMd, beside_the_paper
 from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 
 Settings = dict[str, Any]
-SETTINGS = PAPER.document["settings"]["paper"]
+SETTINGS = PRESETS.document["settings"]["paper"]
 
 
 def made_up(data: str, points: Iterable[Settings]) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def made_up(data: str, points: Iterable[Settings]) -> dict[str, Any]:
 
 def of_preset(data: str, preset: str) -> dict[str, Any]:
     """The preset's points, the first repeat of each."""
-    jobs = jobs_of(FedMd, PAPER.presets[preset], seed=0)
+    jobs = jobs_of(FedMd, PRESETS.presets[preset], seed=0)
     return made_up(data, {repr(job.settings): job.settings for job in jobs}.values())
 
 

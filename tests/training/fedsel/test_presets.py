@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from ldp_audit.training.data import load
-from ldp_audit.training.fedsel.plan import PAPER, FedSel
+from ldp_audit.training.fedsel.plan import PRESETS, FedSel
 from ldp_audit.training.fedsel.solution import solution
 from ldp_audit.training.sweep import jobs_of
 from tests.together import together
@@ -31,11 +31,11 @@ COMPETITORS = {
 _OF_A_POINT = ("model", "epsilon", "learning_rate", "share")
 
 
-@together("preset", sorted({*COMPETITORS, *PAPER.presets}))
+@together("preset", sorted({*COMPETITORS, *PRESETS.presets}))
 def test_each_preset_has_its_figures_competitors_at_every_point(preset: str) -> None:
     """Catches a figure of FedSel alone, and a competitor that is run at other budgets than what it competes with."""
     points: dict[tuple[object, ...], set[str]] = {}
-    for job in jobs_of(FedSel, PAPER.presets[preset], 0):
+    for job in jobs_of(FedSel, PRESETS.presets[preset], 0):
         points.setdefault(tuple(job.settings[name] for name in _OF_A_POINT), set()).add(job.settings["solution"])
     first, *others = points.values()
     assert all(solutions == first for solutions in others)
@@ -46,7 +46,7 @@ def test_each_preset_has_its_figures_competitors_at_every_point(preset: str) -> 
 
 def test_in_the_preset_of_times_every_record_reports_once() -> None:
     """Catches seconds that are of other reports than the page divides them by."""
-    for job in jobs_of(FedSel, PAPER.presets["time"], 0):
+    for job in jobs_of(FedSel, PRESETS.presets["time"], 0):
         run = started(table(40), **job.settings)
         assert run.rounds == 1
         assert run.advance(1)["users"] * len(run.models) == 40

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.training.fedsel.plan import PAPER, FedSel, beside_the_paper, gains_and_losses
+from ldp_audit.training.fedsel.plan import PRESETS, FedSel, beside_the_paper, gains_and_losses
 from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 
@@ -55,7 +55,7 @@ ACCURACIES = {
 def table_3(data: str, **changed: Any) -> dict[str, Any]:
     """The preset's runs at one learning rate, with made-up accuracies."""
     runs = []
-    for job in jobs_of(FedSel, PAPER.presets["table-3"], 0)[:14]:
+    for job in jobs_of(FedSel, PRESETS.presets["table-3"], 0)[:14]:
         settings = dataclasses.asdict(FedSel(**{**job.settings, "repeats": 2, **changed}))
         svm, control = settings["model"] == "svm", settings["solution"].endswith("-C")
         mean = ACCURACIES[settings["solution"]] - svm * (0.2 if control else 0.1)
@@ -133,7 +133,7 @@ def test_repeats_that_differ_have_students_interval() -> None:
 
 def test_printed_gains_exceed_printed_losses() -> None:
     """Catches slips in copying: the paper's text says so of every row."""
-    rows = PAPER.document["table-3"]["rows"]
+    rows = PRESETS.document["table-3"]["rows"]
     assert len(rows) == 8
     assert all(row[one][0] > row[one][1] for row in rows for one in ("EXP", "PE", "PS"))
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ldp_audit.training.fedsel import run as run_module
-from ldp_audit.training.fedsel.plan import PAPER, FedSel
+from ldp_audit.training.fedsel.plan import PRESETS, FedSel
 from ldp_audit.training.fedsel.solution import NAMES
 from ldp_audit.training.sweep import jobs_of
 from tests.together import together
@@ -162,7 +162,7 @@ def test_the_preset_of_the_split_without_hyper_parameters_varies_the_batch_in_as
     """Catches a comparison of batches that is one of training times: the paper stops after as many iterations."""
     runs = [
         started(table(1000), **{**job.settings, "repeats": 1})
-        for job in jobs_of(FedSel, PAPER.presets["free-split"], 0)
+        for job in jobs_of(FedSel, PRESETS.presets["free-split"], 0)
     ]
     assert {run.rounds for run in runs} == {10}
     assert {run.edges[1] for run in runs} == {8, 16, 40, 80}

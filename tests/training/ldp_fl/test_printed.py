@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.training.ldp_fl.plan import PAPER, LdpFl, beside_the_paper
+from ldp_audit.training.ldp_fl.plan import PRESETS, LdpFl, beside_the_paper
 from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 
@@ -25,7 +25,7 @@ TABLE_1 = {
 def results(name: str, preset: str, **changed: Any) -> dict[str, Any]:
     """One run a point, whose accuracy says which point it is."""
     runs = []
-    for job in jobs_of(LdpFl, PAPER.presets[preset], 0):
+    for job in jobs_of(LdpFl, PRESETS.presets[preset], 0):
         settings = {**asdict(LdpFl(**job.settings)), **changed}
         accuracy = settings["epsilon"] / 100 + (settings["ranges"] == "adaptive") / 2
         runs.append({"settings": settings, "seed": job.seed, "rounds": [{"round": 1, "accuracy": accuracy}]})

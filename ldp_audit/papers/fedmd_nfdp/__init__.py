@@ -1,0 +1,1 @@
+"""FedMD-NFDP (Sun, Lyu, IJCAI 2021)."""

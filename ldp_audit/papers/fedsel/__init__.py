@@ -1,0 +1,1 @@
+"""FedSel (Liu, Cao, Yoshikawa, Chen, DASFAA 2020)."""

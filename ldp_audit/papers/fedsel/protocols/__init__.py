@@ -1,0 +1,1 @@
+"""The paper's protocols, as files for `ldp-audit account`."""

@@ -1,0 +1,1 @@
+"""LDP-FL (Sun, Qian, Chen, IJCAI 2021)."""
