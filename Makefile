@@ -41,7 +41,7 @@ test-peers: ## the adapters against the real libraries, in an environment of the
 FLOOR_TESTS := $(addprefix tests/,mechanisms/test_every_mechanism.py mechanisms/test_bound_sampling.py losses/test_grid_loss.py \
 	accounting/test_compose.py claims/test_engines.py claims/test_rounding.py auditing/test_audit.py auditing/test_distribute.py \
 	auditing/test_binomial_tails.py \
-	implementations/test_enumerate_map.py linkage training/test_every_pipeline.py reports/test_figures.py test_cli.py test_cli_doctor.py test_cli_terminal.py)
+	implementations/test_enumerate_map.py papers/ldp_fl/attacks training/test_every_pipeline.py reports/test_figures.py test_cli.py test_cli_doctor.py test_cli_terminal.py)
 test-floors: ## a file or two of every room on the lowest versions that pyproject.toml admits (build/floors)
 	rm -rf build/floors
 	$(PYTHON) -m venv build/floors
@@ -53,14 +53,18 @@ test-floors: ## a file or two of every room on the lowest versions that pyprojec
 		-k 'not inverse_of_scipy_alone' $(ARGS)
 
 # The wheel is built from the source distribution, and tried in an environment and a folder that know nothing of the checkout.
-package: $(VENV)/.installed-dev ## build both distributions, install the wheel elsewhere, run the README and check types there
-	rm -rf dist
+package: $(VENV)/.installed-dev ## build both distributions, install the wheel elsewhere; there the README runs, types are checked, a stranger's package is found
+	rm -rf dist build/theirs
 	$(BIN)/python -m build --no-isolation --outdir dist . >/dev/null
+	$(BIN)/python -m build --no-isolation --wheel --outdir build/theirs examples/their_package >/dev/null
 	elsewhere=$$(mktemp -d) && trap 'rm -rf "$$elsewhere"' EXIT && cp README.md tests/meta/snippets.py tests/meta/typed_program.py "$$elsewhere" && \
-	$(PYTHON) -m venv --without-pip "$$elsewhere/venv" && { $(call QUICKLY,"$$elsewhere/venv/bin/python",--constraint constraints.txt dist/*.whl pytest); } && \
+	$(PYTHON) -m venv --without-pip "$$elsewhere/venv" && { $(call QUICKLY,"$$elsewhere/venv/bin/python",--constraint constraints.txt dist/*.whl build/theirs/*.whl pytest); } && \
 	cd "$$elsewhere" && venv/bin/python snippets.py README.md && \
 	$(CURDIR)/$(BIN)/mypy --strict --python-executable venv/bin/python typed_program.py && \
-	$(CURDIR)/$(BIN)/pyright --pythonpath venv/bin/python typed_program.py
+	$(CURDIR)/$(BIN)/pyright --pythonpath venv/bin/python typed_program.py && \
+	venv/bin/ldp-audit exact "NoisyCoin(1)" && venv/bin/ldp-audit account two-questions --quiet && \
+	venv/bin/ldp-audit check --paper theirs --out theirs --quiet && grep -q "A Noisy Coin" theirs/report.html theirs/report.md theirs/report.json && \
+	venv/bin/ldp-audit recheck theirs/report.json --against theirs
 
 sbom: ## a bill of materials of the package with its training extra, in CycloneDX: dist/ldp-audit.cdx.json
 	rm -rf build/sbom

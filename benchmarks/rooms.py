@@ -18,7 +18,7 @@ _WIDE, _HIGH, _ACROSS, _DOWN = 140, 36, 172, 72
 
 
 def rooms() -> dict[str, list[Path]]:
-    """Each room's files, without aliases of one import and the names of the package itself."""
+    """Each room's files, without the names of the package itself."""
     found: dict[str, list[Path]] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
@@ -39,12 +39,8 @@ def imports(files: list[Path]) -> set[str]:
 
 
 def arrows(found: dict[str, list[Path]]) -> dict[str, set[str]]:
-    """The imports of each room among rooms below it, without those of two aliases inside `auditing`."""
-    kept = {
-        room: [path for path in files if path.name not in ("implementation.py", "linkage.py")]
-        for room, files in found.items()
-    }
-    return {room: (imports(files) & set(found)) - {room} for room, files in kept.items()}
+    """The imports of each room among rooms below it."""
+    return {room: (imports(files) & set(found)) - {room} for room, files in found.items()}
 
 
 def floors(below: dict[str, set[str]]) -> dict[str, int]:

@@ -1,0 +1,1 @@
+"""A mechanism, a protocol and a paper of somebody else's."""
