@@ -116,7 +116,7 @@ def blocks(setting: Setting) -> Iterator[Job]:
 
 
 def _perturbed(shapes: dict[str, torch.Size], clients: int, size: int, setting: Setting) -> Iterator[Row]:
-    from ldp_audit.mechanisms.layer_range import LayerRange
+    from ldp_audit.mechanisms.values.layer_range import LayerRange
     from ldp_audit.training.ldp_fl import reports
 
     device, epsilon, most = setting.device, 1.0, 500

@@ -9,6 +9,15 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+_BY_REPORT = {
+    "noise": "gaussian laplace laplace_noise noise_grid",
+    "values": "coordinate_sampling duchi_vector hybrid layer_range parameter_shuffler piecewise "
+    "random_projection sparse_report two_point value_mechanism",
+    "selection": "exponential_selection perturbed_encoding perturbed_sampling ranking subsample_release two_stage",
+    "frequency": "randomized_response",
+}
+"""The folder of each mechanism's module."""
+
 MOVED = {
     "ldp_audit.auditing.implementation": "ldp_audit.implementations",
     "ldp_audit.auditing.linkage": "ldp_audit.papers.ldp_fl.attacks",
@@ -17,6 +26,11 @@ MOVED = {
     "ldp_audit.claims.papers.as_written": "ldp_audit.claims.as_written",
     "ldp_audit.linkage": "ldp_audit.papers.ldp_fl.attacks",
     "ldp_audit.linkage.membership": "ldp_audit.papers.ldp_fl.attacks.membership",
+    **{
+        f"ldp_audit.mechanisms.{module}": f"ldp_audit.mechanisms.{folder}.{module}"
+        for folder, modules in _BY_REPORT.items()
+        for module in modules.split()
+    },
 }
 """Where each module is now."""
 

@@ -243,7 +243,7 @@ def _stated(law: Any) -> Sequence[Any] | None:
 
 def many_points(law: Any, x: Any) -> np.ndarray | None:
     """The outputs of a law on a grid, ascending, float64; None where they are not many numbers."""
-    from ldp_audit.mechanisms.gaussian import GaussianGrid
+    from ldp_audit.mechanisms.noise.gaussian import GaussianGrid
 
     if isinstance(law, GaussianGrid):
         reach = len(law.counts()) // 2 + 1
@@ -258,7 +258,7 @@ def many_points(law: Any, x: Any) -> np.ndarray | None:
 def density_of(law: Any, x: Any) -> Density | None:
     """The law as a density with atoms; None if it has none."""
     from ldp_audit import mechanisms
-    from ldp_audit.mechanisms.laplace import LaplaceGrid
+    from ldp_audit.mechanisms.noise.laplace import LaplaceGrid
 
     if isinstance(law, mechanisms.BoundChannel):
         return _flat(law, x) if law.channel.pieces else None

@@ -32,7 +32,7 @@ from ldp_audit.implementations.implementation_result import HOLDS, Implementatio
 from ldp_audit.implementations.output_keys import array_of_numbers, check_plain
 from ldp_audit.implementations.program_map import COMPARED, ROWS, TRACES, ProgramMap, map_of
 from ldp_audit.mechanisms.mechanism import Mechanism
-from ldp_audit.mechanisms.value_mechanism import Implementable
+from ldp_audit.mechanisms.values.value_mechanism import Implementable
 from ldp_audit.numerics import whole
 
 MECHANISM_BITS = 16

@@ -7,26 +7,26 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are import
     from ldp_audit.mechanisms.bound_channel import BoundChannel as BoundChannel
     from ldp_audit.mechanisms.channel import Ind as Ind
     from ldp_audit.mechanisms.channel import SymbolicChannel as SymbolicChannel
-    from ldp_audit.mechanisms.coordinate_sampling import CoordinateSampling as CoordinateSampling
     from ldp_audit.mechanisms.density import OUTPUT as OUTPUT
-    from ldp_audit.mechanisms.duchi_vector import DuchiVector as DuchiVector
-    from ldp_audit.mechanisms.exponential_selection import ExponentialSelection as ExponentialSelection
     from ldp_audit.mechanisms.finite_channel import FiniteChannel as FiniteChannel
-    from ldp_audit.mechanisms.gaussian import Gaussian as Gaussian
-    from ldp_audit.mechanisms.hybrid import Hybrid as Hybrid
-    from ldp_audit.mechanisms.laplace import Laplace as Laplace
-    from ldp_audit.mechanisms.layer_range import ClientRange as ClientRange
-    from ldp_audit.mechanisms.layer_range import LayerRange as LayerRange
+    from ldp_audit.mechanisms.frequency.randomized_response import RandomizedResponse as RandomizedResponse
     from ldp_audit.mechanisms.mechanism import Parameter as Parameter
-    from ldp_audit.mechanisms.parameter_shuffler import ParameterShuffler as ParameterShuffler
-    from ldp_audit.mechanisms.perturbed_encoding import PerturbedEncoding as PerturbedEncoding
-    from ldp_audit.mechanisms.perturbed_sampling import PerturbedSampling as PerturbedSampling
-    from ldp_audit.mechanisms.piecewise import Piecewise as Piecewise
-    from ldp_audit.mechanisms.random_projection import RandomProjection as RandomProjection
-    from ldp_audit.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
-    from ldp_audit.mechanisms.subsample_release import SubsampleRelease as SubsampleRelease
-    from ldp_audit.mechanisms.two_point import TwoPoint as TwoPoint
-    from ldp_audit.mechanisms.two_stage import TwoStage as TwoStage
+    from ldp_audit.mechanisms.noise.gaussian import Gaussian as Gaussian
+    from ldp_audit.mechanisms.noise.laplace import Laplace as Laplace
+    from ldp_audit.mechanisms.selection.exponential_selection import ExponentialSelection as ExponentialSelection
+    from ldp_audit.mechanisms.selection.perturbed_encoding import PerturbedEncoding as PerturbedEncoding
+    from ldp_audit.mechanisms.selection.perturbed_sampling import PerturbedSampling as PerturbedSampling
+    from ldp_audit.mechanisms.selection.subsample_release import SubsampleRelease as SubsampleRelease
+    from ldp_audit.mechanisms.selection.two_stage import TwoStage as TwoStage
+    from ldp_audit.mechanisms.values.coordinate_sampling import CoordinateSampling as CoordinateSampling
+    from ldp_audit.mechanisms.values.duchi_vector import DuchiVector as DuchiVector
+    from ldp_audit.mechanisms.values.hybrid import Hybrid as Hybrid
+    from ldp_audit.mechanisms.values.layer_range import ClientRange as ClientRange
+    from ldp_audit.mechanisms.values.layer_range import LayerRange as LayerRange
+    from ldp_audit.mechanisms.values.parameter_shuffler import ParameterShuffler as ParameterShuffler
+    from ldp_audit.mechanisms.values.piecewise import Piecewise as Piecewise
+    from ldp_audit.mechanisms.values.random_projection import RandomProjection as RandomProjection
+    from ldp_audit.mechanisms.values.two_point import TwoPoint as TwoPoint
     from ldp_audit.mechanisms.variable import EPSILON as EPSILON
     from ldp_audit.mechanisms.variable import ROOT_T as ROOT_T
     from ldp_audit.mechanisms.variable import T as T
@@ -34,24 +34,24 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are import
     from ldp_audit.mechanisms.weights import SymbolicWeights as SymbolicWeights
 
 FAMILIES = {
-    "TwoPoint": "two_point",
-    "RandomizedResponse": "randomized_response",
-    "Piecewise": "piecewise",
-    "Hybrid": "hybrid",
-    "Laplace": "laplace",
-    "Gaussian": "gaussian",
-    "ExponentialSelection": "exponential_selection",
-    "PerturbedEncoding": "perturbed_encoding",
-    "PerturbedSampling": "perturbed_sampling",
-    "SubsampleRelease": "subsample_release",
-    "DuchiVector": "duchi_vector",
+    "TwoPoint": "values.two_point",
+    "RandomizedResponse": "frequency.randomized_response",
+    "Piecewise": "values.piecewise",
+    "Hybrid": "values.hybrid",
+    "Laplace": "noise.laplace",
+    "Gaussian": "noise.gaussian",
+    "ExponentialSelection": "selection.exponential_selection",
+    "PerturbedEncoding": "selection.perturbed_encoding",
+    "PerturbedSampling": "selection.perturbed_sampling",
+    "SubsampleRelease": "selection.subsample_release",
+    "DuchiVector": "values.duchi_vector",
 }
 """The registry of families with numerical parameters: tests, page, TARGETs, accounts and audits iterate over it."""
 
 COMPOSED = {
-    "CoordinateSampling": "coordinate_sampling",
-    "TwoStage": "two_stage",
-    "RandomProjection": "random_projection",
+    "CoordinateSampling": "values.coordinate_sampling",
+    "TwoStage": "selection.two_stage",
+    "RandomProjection": "values.random_projection",
     "FiniteChannel": "finite_channel",
 }
 """The families that are built from other mechanisms or from a matrix."""
@@ -60,13 +60,13 @@ _HOME = {
     **FAMILIES,
     **COMPOSED,
     "BoundChannel": "bound_channel",
-    "ClientRange": "layer_range",
+    "ClientRange": "values.layer_range",
     "EPSILON": "variable",
     "Ind": "channel",
-    "LayerRange": "layer_range",
+    "LayerRange": "values.layer_range",
     "OUTPUT": "density",
     "Parameter": "mechanism",
-    "ParameterShuffler": "parameter_shuffler",
+    "ParameterShuffler": "values.parameter_shuffler",
     "ROOT_T": "variable",
     "SymbolicChannel": "channel",
     "SymbolicWeights": "weights",

@@ -136,7 +136,7 @@ PLACES = 2**16
 
 @dataclass(frozen=True)
 class Windows:
-    """Reports on a grid of cells; an input in [-1, 1] favours a window of them (`ldp_audit.mechanisms.piecewise`).
+    """Reports on a grid of cells; an input in [-1, 1] favours a window of them (`values.piecewise`).
 
     Cells are counted exactly in float32, up to `MOST_CELLS`; decisions are exact, except that a word's quotient may be
     rounded where it is too large to matter.

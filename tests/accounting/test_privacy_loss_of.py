@@ -34,9 +34,9 @@ from ldp_audit.mechanisms import (
     Variable,
 )
 from ldp_audit.mechanisms.catalogue import ENTRIES
-from ldp_audit.mechanisms.coordinate_sampling import CoordinateSampling
-from ldp_audit.mechanisms.layer_range import ClientRange
 from ldp_audit.mechanisms.mechanism import Losses, Mechanism
+from ldp_audit.mechanisms.values.coordinate_sampling import CoordinateSampling
+from ldp_audit.mechanisms.values.layer_range import ClientRange
 from tests.together import together
 
 OTHERS = [

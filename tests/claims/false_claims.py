@@ -13,11 +13,11 @@ from sympy import Rational, exp, log, oo, sqrt
 
 from ldp_audit.claims import Statement, at_most, differ, equal, less, order, prints_as
 from ldp_audit.claims.language.rounding import next_whole, rounded
-from ldp_audit.mechanisms.two_point import CENTER as c
-from ldp_audit.mechanisms.two_point import RADIUS as r
-from ldp_audit.mechanisms.two_point import TWO_POINT as m
-from ldp_audit.mechanisms.two_point import WEIGHT as w
-from ldp_audit.mechanisms.two_point import A
+from ldp_audit.mechanisms.values.two_point import CENTER as c
+from ldp_audit.mechanisms.values.two_point import RADIUS as r
+from ldp_audit.mechanisms.values.two_point import TWO_POINT as m
+from ldp_audit.mechanisms.values.two_point import WEIGHT as w
+from ldp_audit.mechanisms.values.two_point import A
 from ldp_audit.mechanisms.variable import EPSILON, Variable
 from ldp_audit.mechanisms.variable import T as t
 

@@ -10,12 +10,12 @@ from ldp_audit.claims.settling import BadClaimError, settle
 from ldp_audit.claims.verdict import Verdict, combine
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
-from ldp_audit.mechanisms.hybrid import HYBRID
-from ldp_audit.mechanisms.laplace import LAPLACE
-from ldp_audit.mechanisms.perturbed_encoding import PERTURBED_ENCODING
-from ldp_audit.mechanisms.perturbed_sampling import PERTURBED_SAMPLING
-from ldp_audit.mechanisms.piecewise import PIECEWISE
-from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT
+from ldp_audit.mechanisms.noise.laplace import LAPLACE
+from ldp_audit.mechanisms.selection.perturbed_encoding import PERTURBED_ENCODING
+from ldp_audit.mechanisms.selection.perturbed_sampling import PERTURBED_SAMPLING
+from ldp_audit.mechanisms.values.hybrid import HYBRID
+from ldp_audit.mechanisms.values.piecewise import PIECEWISE
+from ldp_audit.mechanisms.values.two_point import CENTER, RADIUS, TWO_POINT
 from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
 from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
 from tests.together import together

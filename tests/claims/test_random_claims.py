@@ -10,7 +10,7 @@ from sympy import Expr, Rational, oo
 from ldp_audit.claims import Statement, recheck
 from ldp_audit.claims.settling import Settled, settle
 from ldp_audit.claims.verdict import Verdict
-from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT, A
+from ldp_audit.mechanisms.values.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT, A
 from ldp_audit.mechanisms.variable import T, Variable
 from tests.claims.false_claims import grid, violates
 

@@ -2,8 +2,8 @@
 
 Gaussian: all words. Laplace draws without end, from primitives of irrational probability, which are weighed here by
 their laws: P(A >= a) = e**(-a/8), and e**(-B/t) that B is kept. That the code has these laws, word by word and coin by
-coin, is shown in tests/mechanisms/test_laplace_noise.py. The rounding decides between quarters of a spacing, for which
-the first two bits of its words suffice.
+coin, is shown in tests/mechanisms/noise/test_laplace_noise.py. The rounding decides between quarters of a spacing, for
+which the first two bits of its words suffice.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import numpy as np
 import pytest
 import torch
 
-from ldp_audit.mechanisms import Gaussian, Laplace, laplace_noise
-from ldp_audit.mechanisms.laplace import LaplaceGrid
-from ldp_audit.mechanisms.laplace_noise import PARTS
+from ldp_audit.mechanisms import Gaussian, Laplace
+from ldp_audit.mechanisms.noise import laplace_noise
+from ldp_audit.mechanisms.noise.laplace import LaplaceGrid
+from ldp_audit.mechanisms.noise.laplace_noise import PARTS
 from tests.implementations.shipped_runs import (
     Draw,
     enumerated,

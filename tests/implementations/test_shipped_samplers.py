@@ -28,7 +28,7 @@ from ldp_audit.mechanisms import (
 )
 from ldp_audit.mechanisms.finite_precision import AliasTable
 from ldp_audit.mechanisms.randomness import NumpySource
-from ldp_audit.mechanisms.two_point import FiniteTwoPoint
+from ldp_audit.mechanisms.values.two_point import FiniteTwoPoint
 from ldp_audit.numerics import log_ratio
 from tests.implementations.scripted_generators import Script, ScriptedNumpy, scripted_torch
 from tests.implementations.shipped_runs import (

@@ -15,14 +15,8 @@ import pytest
 import torch
 
 from ldp_audit.implementations import implementation
-from ldp_audit.mechanisms import (
-    Hybrid,
-    Laplace,
-    Piecewise,
-    RandomizedResponse,
-    TwoPoint,
-    laplace,
-)
+from ldp_audit.mechanisms import Hybrid, Laplace, Piecewise, RandomizedResponse, TwoPoint
+from ldp_audit.mechanisms.noise import laplace
 from tests.implementations.scripted_generators import whole_words_decide
 from tests.implementations.shipped_runs import (
     Draw,

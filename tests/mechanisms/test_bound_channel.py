@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from sympy import E, Expr, Piecewise, Rational
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
-from ldp_audit.mechanisms.hybrid import HYBRID
-from ldp_audit.mechanisms.laplace import LAPLACE
-from ldp_audit.mechanisms.piecewise import PIECEWISE
-from ldp_audit.mechanisms.randomized_response import RandomizedResponse
-from ldp_audit.mechanisms.subsample_release import WITHOUT_REPLACEMENT
-from ldp_audit.mechanisms.two_point import TWO_POINT, TwoPoint
+from ldp_audit.mechanisms.frequency.randomized_response import RandomizedResponse
+from ldp_audit.mechanisms.noise.laplace import LAPLACE
+from ldp_audit.mechanisms.selection.subsample_release import WITHOUT_REPLACEMENT
+from ldp_audit.mechanisms.values.hybrid import HYBRID
+from ldp_audit.mechanisms.values.piecewise import PIECEWISE
+from ldp_audit.mechanisms.values.two_point import TWO_POINT, TwoPoint
 from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
 from tests.together import together
 

@@ -14,8 +14,8 @@ from sympy import Rational
 
 from ldp_audit.mechanisms.bound_channel import BoundChannel
 from ldp_audit.mechanisms.channel import SymbolicChannel
-from ldp_audit.mechanisms.piecewise import PIECEWISE
-from ldp_audit.mechanisms.two_point import TWO_POINT
+from ldp_audit.mechanisms.values.piecewise import PIECEWISE
+from ldp_audit.mechanisms.values.two_point import TWO_POINT
 from ldp_audit.mechanisms.variable import T, Variable
 from tests.frequency import assert_frequency
 

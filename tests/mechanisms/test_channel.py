@@ -4,7 +4,7 @@ import pytest
 from sympy import Rational, oo, simplify
 
 from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
-from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT
+from ldp_audit.mechanisms.values.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT
 from ldp_audit.mechanisms.variable import T, Variable
 from tests.together import together
 

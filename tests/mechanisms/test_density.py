@@ -7,7 +7,7 @@ from sympy import Rational, exp, oo, sqrt
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
-from ldp_audit.mechanisms.piecewise import PIECEWISE
+from ldp_audit.mechanisms.values.piecewise import PIECEWISE
 from ldp_audit.mechanisms.variable import ROOT_T, Variable
 from tests.together import together
 

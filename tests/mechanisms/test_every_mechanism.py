@@ -27,7 +27,7 @@ from ldp_audit.mechanisms import (
 )
 from ldp_audit.mechanisms.catalogue import ENTRIES
 from ldp_audit.mechanisms.mechanism import Mechanism, summed_delta, summed_epsilon
-from ldp_audit.mechanisms.ranking import NONE
+from ldp_audit.mechanisms.selection.ranking import NONE
 from ldp_audit.mechanisms.target import SHIPPED, load
 from tests.frequency import assert_frequency
 from tests.mechanisms.every_draw import every_draw, reported, shares

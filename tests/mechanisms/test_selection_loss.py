@@ -5,7 +5,7 @@ import math
 from ldp_audit.accounting import PrivacyLoss, compose, privacy_loss
 from ldp_audit.losses.discrete_loss import symmetric_loss
 from ldp_audit.mechanisms import ExponentialSelection
-from ldp_audit.mechanisms.exponential_selection import selection_loss
+from ldp_audit.mechanisms.selection.exponential_selection import selection_loss
 from tests.together import together
 
 LEVELS = [0.0, 1e-9, 0.1, 0.7, 0.99, 1.0, 2.5, 3.0]

@@ -53,7 +53,7 @@ def test_an_object_of_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("math:nothing", "cannot be loaded: AttributeError"),
         ("plain", "is none of: a shipped mechanism"),
         (
-            "ldp_audit.mechanisms.two_point:TWO_POINT",
+            "ldp_audit.mechanisms.values.two_point:TWO_POINT",
             "as TWO_POINT_at_one = TWO_POINT.bind(",
         ),
     ],

@@ -7,9 +7,9 @@ from itertools import product
 
 import pytest
 
-from ldp_audit.mechanisms.exponential_selection import EXPONENTIAL_SELECTION as EXPONENTIAL
-from ldp_audit.mechanisms.perturbed_encoding import PERTURBED_ENCODING
-from ldp_audit.mechanisms.perturbed_sampling import PERTURBED_SAMPLING
+from ldp_audit.mechanisms.selection.exponential_selection import EXPONENTIAL_SELECTION as EXPONENTIAL
+from ldp_audit.mechanisms.selection.perturbed_encoding import PERTURBED_ENCODING
+from ldp_audit.mechanisms.selection.perturbed_sampling import PERTURBED_SAMPLING
 from ldp_audit.mechanisms.variable import T, Variable
 from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
 from tests.together import together

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from ldp_audit.mechanisms.layer_range import LayerRange
+from ldp_audit.mechanisms.values.layer_range import LayerRange
 from ldp_audit.training.canary import audit_run
 from ldp_audit.training.device import device_of
 from ldp_audit.training.ldp_fl.moments import TwoPointMoments

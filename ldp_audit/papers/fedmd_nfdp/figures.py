@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ldp_audit.figure import Figure, Panel, Series, Style
-from ldp_audit.mechanisms.subsample_release import SubsampleRelease
+from ldp_audit.mechanisms.selection.subsample_release import SubsampleRelease
 from ldp_audit.papers.fedmd_nfdp.claims.table_2 import TABLE_2, draws_behind
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ldp_audit.claims.language.rounding import nearest
 from ldp_audit.figure import Figure, Panel, Series, Style
-from ldp_audit.mechanisms.two_point import TwoPoint
+from ldp_audit.mechanisms.values.two_point import TwoPoint
 from ldp_audit.papers.ldp_fl.attacks.membership_simulation import membership_figure
 from ldp_audit.papers.ldp_fl.claims.float_program import DTYPES, implemented_epsilon
 

@@ -12,12 +12,12 @@ from sympy import Add, Max, Rational, exp, log, oo
 from ldp_audit.claims.as_written import times, total
 from ldp_audit.claims.claim import Claim, Paper
 from ldp_audit.claims.language.statement import Statement, at_most, equal, less, prints_as
-from ldp_audit.mechanisms.exponential_selection import EXPONENTIAL_SELECTION, STEP_RATIO
-from ldp_audit.mechanisms.perturbed_encoding import PERTURBED_ENCODING
-from ldp_audit.mechanisms.perturbed_sampling import PERTURBED_SAMPLING
-from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE
-from ldp_audit.mechanisms.ranking import DIMENSION, TOP
-from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT
+from ldp_audit.mechanisms.selection.exponential_selection import EXPONENTIAL_SELECTION, STEP_RATIO
+from ldp_audit.mechanisms.selection.perturbed_encoding import PERTURBED_ENCODING
+from ldp_audit.mechanisms.selection.perturbed_sampling import PERTURBED_SAMPLING
+from ldp_audit.mechanisms.selection.ranking import DIMENSION, TOP
+from ldp_audit.mechanisms.values.piecewise import INPUT, PIECEWISE
+from ldp_audit.mechanisms.values.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT
 from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
 
 t, s, x = T, ROOT_T, INPUT

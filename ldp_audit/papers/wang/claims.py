@@ -12,10 +12,10 @@ from ldp_audit.claims.as_written import difference, nontrivial, times, total
 from ldp_audit.claims.claim import Claim, Correction, Paper
 from ldp_audit.claims.language.statement import Statement, at_most, differ, equal, less, prints_as
 from ldp_audit.claims.privacy import is_private
-from ldp_audit.mechanisms.duchi_vector import DUCHI_VECTOR, DUCHI_VECTOR_PRINTED
-from ldp_audit.mechanisms.hybrid import HYBRID, MIXING
-from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE, REACH
-from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT
+from ldp_audit.mechanisms.values.duchi_vector import DUCHI_VECTOR, DUCHI_VECTOR_PRINTED
+from ldp_audit.mechanisms.values.hybrid import HYBRID, MIXING
+from ldp_audit.mechanisms.values.piecewise import INPUT, PIECEWISE, REACH
+from ldp_audit.mechanisms.values.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT
 from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
 from ldp_audit.mechanisms.weights import SymbolicWeights
 

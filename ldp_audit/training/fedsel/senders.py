@@ -34,8 +34,8 @@ from ldp_audit.mechanisms import (
     TwoStage,
 )
 from ldp_audit.mechanisms.randomness import source_of
-from ldp_audit.mechanisms.ranking import ranking, top_set
-from ldp_audit.mechanisms.sparse_report import scattered
+from ldp_audit.mechanisms.selection.ranking import ranking, top_set
+from ldp_audit.mechanisms.values.sparse_report import scattered
 from ldp_audit.training.fedsel.settings import FedSelSettings
 from ldp_audit.training.fedsel.solution import MECHANISMS, Solution, solution, stages
 from ldp_audit.training.streams import Streams

@@ -26,9 +26,9 @@ from ldp_audit.accounting import compose
 from ldp_audit.accounting import shuffle as shuffled_loss
 from ldp_audit.accounting.protocols.protocol import Protocol
 from ldp_audit.mechanisms import TwoPoint
-from ldp_audit.mechanisms.layer_range import LayerRange
 from ldp_audit.mechanisms.log_space import expit
-from ldp_audit.mechanisms.parameter_shuffler import ParameterShuffler, poisson_binomial
+from ldp_audit.mechanisms.values.layer_range import LayerRange
+from ldp_audit.mechanisms.values.parameter_shuffler import ParameterShuffler, poisson_binomial
 from ldp_audit.training.canary import Canary, Promise
 from ldp_audit.training.ldp_fl import reports
 from ldp_audit.training.spend import DELTA, claim_of

@@ -25,7 +25,7 @@ from torch import Tensor
 from ldp_audit.accounting import calibrate, compose, subsample
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Step
-from ldp_audit.mechanisms.gaussian import Gaussian
+from ldp_audit.mechanisms.noise.gaussian import Gaussian
 from ldp_audit.training.canary import Canary, Promise
 from ldp_audit.training.ldp_fl.reports import ROUNDING, noise_measures
 from ldp_audit.training.spend import DELTA

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ldp_audit.mechanisms.mechanism import Mechanism
-from ldp_audit.mechanisms.two_point import TwoPoint
+from ldp_audit.mechanisms.values.two_point import TwoPoint
 
 
 class ReportMoments(Protocol):

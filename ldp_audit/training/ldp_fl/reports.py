@@ -29,8 +29,8 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from ldp_audit.mechanisms.layer_range import LayerRange
-from ldp_audit.mechanisms.parameter_shuffler import ParameterShuffler
+from ldp_audit.mechanisms.values.layer_range import LayerRange
+from ldp_audit.mechanisms.values.parameter_shuffler import ParameterShuffler
 from ldp_audit.training.client_data import Trained
 from ldp_audit.training.ldp_fl.moments import ReportMoments
 from ldp_audit.training.ldp_fl.value_noise import along

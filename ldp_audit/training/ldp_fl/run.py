@@ -26,8 +26,8 @@ from torch import Tensor, nn
 
 from ldp_audit.accounting.protocols.protocol import Protocol, Shuffling, Step
 from ldp_audit.accounting.shuffling.clones import MOST_EPSILON
-from ldp_audit.mechanisms.layer_range import ClientRange, LayerRange
-from ldp_audit.mechanisms.randomized_response import RandomizedResponse
+from ldp_audit.mechanisms.frequency.randomized_response import RandomizedResponse
+from ldp_audit.mechanisms.values.layer_range import ClientRange, LayerRange
 from ldp_audit.training import local_training, models
 from ldp_audit.training.canary import Canary
 from ldp_audit.training.client_data import ClientData, Trained

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from ldp_audit.accounting import compose
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, adjacency_of, privacy_loss
-from ldp_audit.mechanisms.layer_range import LayerRange
 from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.values.layer_range import LayerRange
 from ldp_audit.training.canary import Canary, Promise
 from ldp_audit.training.ldp_fl.canaries import ATTACKER, WORLDS, ClientReports, repetitions
 from ldp_audit.training.spend import DELTA

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldp_audit.mechanisms import target
-from ldp_audit.mechanisms.laplace import Laplace
-from ldp_audit.mechanisms.layer_range import LayerRange
 from ldp_audit.mechanisms.mechanism import AdditiveNoise, Mechanism
+from ldp_audit.mechanisms.noise.laplace import Laplace
+from ldp_audit.mechanisms.values.layer_range import LayerRange
 
 if TYPE_CHECKING:
     import torch

@@ -16,7 +16,7 @@ from ldp_audit.claims.loading import load_paper
 from ldp_audit.claims.recheck import part as recheck_part
 from ldp_audit.claims.settling import SettledClaim, settle
 from ldp_audit.claims.verdict import Verdict
-from ldp_audit.mechanisms.subsample_release import SubsampleRelease
+from ldp_audit.mechanisms.selection.subsample_release import SubsampleRelease
 from ldp_audit.mechanisms.variable import Variable, oo
 from ldp_audit.papers.fedmd_nfdp.claims import samples, table_2, two_events
 from ldp_audit.papers.fedmd_nfdp.claims.comparison import bernoulli

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ldp_audit.mechanisms import LayerRange, TwoPoint
-from ldp_audit.mechanisms.parameter_shuffler import Messages, ParameterShuffler
+from ldp_audit.mechanisms.values.parameter_shuffler import Messages, ParameterShuffler
 from ldp_audit.training.canary import Promise, audit_run, canary_bounds
 from ldp_audit.training.ldp_fl import reports
 from ldp_audit.training.ldp_fl.canaries import (

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ldp_audit.mechanisms import TwoPoint
-from ldp_audit.mechanisms.layer_range import LayerRange
+from ldp_audit.mechanisms.values.layer_range import LayerRange
 from ldp_audit.training.ldp_fl.moments import TwoPointMoments
 from ldp_audit.training.ldp_fl.reports import LayerMeasures, lemma_3
 from tests.together import together

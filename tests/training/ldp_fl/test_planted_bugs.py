@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ldp_audit.mechanisms.layer_range import LayerRange
+from ldp_audit.mechanisms.values.layer_range import LayerRange
 from ldp_audit.training.ldp_fl import reports
 from tests.training.ldp_fl.rates import FALSE_ALARM, bias_chance, variance_chance
 from tests.training.ldp_fl.small import run

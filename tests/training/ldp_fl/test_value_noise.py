@@ -14,8 +14,8 @@ import torch
 from ldp_audit.accounting import compose
 from ldp_audit.accounting.privacy_loss import privacy_loss
 from ldp_audit.mechanisms import Gaussian, Laplace, Piecewise
-from ldp_audit.mechanisms.layer_range import LayerRange
 from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.values.layer_range import LayerRange
 from ldp_audit.training.canary import audit_run
 from ldp_audit.training.figures import layer_figure
 from ldp_audit.training.ldp_fl.moments import TwoPointMoments, ValueMoments, moments_of

@@ -16,7 +16,7 @@ from sympy import Expr, Rational
 
 from ldp_audit.accounting.laws.finite_laws import Law
 from ldp_audit.claims.language.statement import Statement, at_most
-from ldp_audit.mechanisms.subsample_release import WITH_REPLACEMENT, WITHOUT_REPLACEMENT
+from ldp_audit.mechanisms.selection.subsample_release import WITH_REPLACEMENT, WITHOUT_REPLACEMENT
 from ldp_audit.mechanisms.variable import Variable
 from ldp_audit.papers.fedmd_nfdp.claims.samples import largest_excess
 from ldp_audit.papers.fedmd_nfdp.claims.symbols import k, kept, left_out, n, n_spare

@@ -9,7 +9,7 @@ from ldp_audit.claims.as_written import difference, put_in, quotient, times, tot
 from ldp_audit.claims.claim import Claim, Correction, Reading
 from ldp_audit.claims.language.statement import at_most, equal, less, order
 from ldp_audit.mechanisms.channel import SymbolicChannel
-from ldp_audit.mechanisms.gaussian import GAUSSIAN
+from ldp_audit.mechanisms.noise.gaussian import GAUSSIAN
 from ldp_audit.papers.fedsel.claims.symbols import A, K, Variable, duchi, oo, s, t, x
 from ldp_audit.papers.wang import claims as wang
 

@@ -8,7 +8,7 @@ from ldp_audit.claims.as_written import difference, nontrivial, put_in, quotient
 from ldp_audit.claims.claim import Claim, Correction, Reading
 from ldp_audit.claims.language.statement import Statement, at_most, equal, less, prints_as, somewhere
 from ldp_audit.claims.privacy import is_private
-from ldp_audit.mechanisms.exponential_selection import STEP_RATIO
+from ldp_audit.mechanisms.selection.exponential_selection import STEP_RATIO
 from ldp_audit.papers.fedsel.claims.symbols import (
     EXPONENTIAL,
     NONE,

@@ -6,12 +6,12 @@ from itertools import product
 
 from sympy import Expr, Integer, Rational
 
-from ldp_audit.mechanisms.exponential_selection import EXPONENTIAL_SELECTION as EXPONENTIAL
-from ldp_audit.mechanisms.hybrid import HYBRID, MIXING
-from ldp_audit.mechanisms.perturbed_encoding import PERTURBED_ENCODING
-from ldp_audit.mechanisms.perturbed_sampling import PERTURBED_SAMPLING
-from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE, REACH
-from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT
+from ldp_audit.mechanisms.selection.exponential_selection import EXPONENTIAL_SELECTION as EXPONENTIAL
+from ldp_audit.mechanisms.selection.perturbed_encoding import PERTURBED_ENCODING
+from ldp_audit.mechanisms.selection.perturbed_sampling import PERTURBED_SAMPLING
+from ldp_audit.mechanisms.values.hybrid import HYBRID, MIXING
+from ldp_audit.mechanisms.values.piecewise import INPUT, PIECEWISE, REACH
+from ldp_audit.mechanisms.values.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT
 from ldp_audit.mechanisms.variable import EPSILON, ROOT_T, T, Variable, oo
 
 t, epsilon, s = T, EPSILON, ROOT_T

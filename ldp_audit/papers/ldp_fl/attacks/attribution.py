@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.accounting.protocols.protocol_report import table as table_of
-from ldp_audit.mechanisms.parameter_shuffler import ParameterShuffler
+from ldp_audit.mechanisms.values.parameter_shuffler import ParameterShuffler
 from ldp_audit.numerics import between, instance, listed, whole
 
 Share = Fraction | float

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ldp_audit.mechanisms.inputs import array_of, finite
 from ldp_audit.mechanisms.log_space import expit
-from ldp_audit.mechanisms.two_point import TwoPoint
+from ldp_audit.mechanisms.values.two_point import TwoPoint
 from ldp_audit.numerics import listed
 from ldp_audit.papers.ldp_fl.attacks.attribution import Attribution, whole_number
 

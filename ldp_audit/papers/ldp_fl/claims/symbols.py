@@ -2,7 +2,7 @@
 
 from sympy import oo
 
-from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT, A
+from ldp_audit.mechanisms.values.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT, A
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 
 m = TWO_POINT

@@ -1,0 +1,1 @@
+"""One of finitely many values, reported so that frequencies can be estimated."""

@@ -1,0 +1,1 @@
+"""Noise that is added to a number or a vector."""

@@ -1,0 +1,1 @@
+"""Which coordinate, or which records, are reported."""

@@ -1,0 +1,1 @@
+"""Numbers in a range, and vectors of them, reported unbiased."""
