@@ -13,8 +13,6 @@ from ldp_audit.auditing.bounds import Counts, Region
 from ldp_audit.auditing.curves import Curves
 from ldp_audit.auditing.event_search import InputSearch, search
 from ldp_audit.auditing.fitting import FitResult, FitWitness, fit
-from ldp_audit.auditing.grey_box import ProductLaw
-from ldp_audit.auditing.independent_audit import IndependentBound
 from ldp_audit.auditing.membership import GuessesResult, audit_guesses, audit_scores
 from ldp_audit.auditing.power import plan
 from ldp_audit.auditing.program import ProgramError
@@ -29,14 +27,12 @@ __all__ = [
     "FitResult",
     "FitWitness",
     "GuessesResult",
-    "IndependentBound",
     "InputSearch",
     "Law",
     "LawMismatch",
     "LawScore",
     "NoPowerError",
     "PrivacyViolation",
-    "ProductLaw",
     "ProgramError",
     "Region",
     "Witness",

@@ -26,18 +26,18 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.bounds import Counts, Region, check_claim, check_confidence
-from ldp_audit.auditing.dependent_outputs import if_independent
+from ldp_audit.auditing.bounds import Counts, check_claim, check_confidence
+from ldp_audit.auditing.event_search import as_search
 from ldp_audit.auditing.events import Event
+from ldp_audit.auditing.evidence import Case, EventBound, Evidence, PrivacyClaim
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.program import CONFIRM, CONFIRMED_AGAIN, Program, Sampler
 from ldp_audit.auditing.record import DAMAGE, KeyedCounts, Record, State, arguments_of, counted, record_in
-from ldp_audit.auditing.result import AuditResult, Witness, judged, plain
+from ldp_audit.auditing.result import AuditResult, Witness, plain
 from ldp_audit.auditing.test import Test, Unkept, call_size, count_all, reporter
-from ldp_audit.auditing.workers import Counting
+from ldp_audit.auditing.workers import counting
 from ldp_audit.numerics import whole
-from ldp_audit.workers import ThisProcess, pool_of
 
 _SAME = ("target", "inputs", "calls_for_one", "claimed_epsilon", "claimed_delta", "confidence", "design_epsilon")
 
@@ -151,41 +151,28 @@ def confirm(
         state = State(resume, arguments_of(sampler, again.inputs, seed=seed, **settings))
     state.fix(test, again.design_epsilon)
     report = reporter(progress, 1 - again.confidence, again.design_epsilon, again.claimed_delta)
-    pool = pool_of(workers, scheduler)
-    runner = None if pool == ThisProcess() else Counting(pool)
+    runner = counting(workers, scheduler)
     (counts,) = count_all(test, program, report, runner=runner, state=state)
-    claim = (again.claimed_epsilon, again.claimed_delta)
-    record = counted(program, test, counts, again.design_epsilon, claim, again.confidence)
-    result = result_of(record, counts, again.inputs, seed, ("the event was given: no other was looked for",))
-    result = if_independent(result, program, fresh, test.stage)
-    fresh.ended()
-    return replace(result, seconds=time.perf_counter() - start)
+    claim = PrivacyClaim(again.claimed_epsilon, again.claimed_delta, again.confidence)
+    record = counted(program, test, counts, again.design_epsilon, claim.pair, again.confidence)
+    evidence = evidence_of(record, counts, again.inputs, "the event was given: no other was looked for")
+    case = Case(program, fresh, as_search(list(again.inputs)), claim, start=start)
+    return case.concluded(replace(evidence, stage=test.stage))
 
 
-def result_of(
-    record: Record, counts: Counts, inputs: tuple[Any, Any], seed: int, notes: tuple[str, ...]
-) -> AuditResult:
-    """The verdict on one event that was fixed beforehand, which may spend the whole error."""
-    error, trials = 1 - record.confidence, min(counts.trials, counts.other_trials)
-    region = Region(counts, error, record.design_epsilon, record.claimed_delta)
-    epsilon, claimed = region.epsilon_lower(record.claimed_delta), record.claimed_epsilon
-    reach = Reach(counts, trials, error, claimed, record.claimed_delta, record.design_epsilon)
-    verdict, why = judged(violated=claimed is not None and epsilon > claimed, tested=[counts], reach=reach)
-    return AuditResult(
-        verdict=verdict,
-        epsilon_lower=epsilon,
-        delta_lower=None if claimed is None else region.delta_lower(claimed),
-        claimed_epsilon=claimed,
-        claimed_delta=record.claimed_delta,
-        confidence=record.confidence,
-        witness=Witness(inputs, record.event, counts, record.calls_for_one),
-        reach=reach,
-        coverage_floor=record.coverage_floor,
-        samples_used=counts.trials + counts.other_trials,
-        seconds=0.0,
-        seed=seed,
-        budget={"event": error},
-        notes=why + notes,
+def evidence_of(record: Record, counts: Counts, inputs: tuple[Any, Any], note: str) -> Evidence:
+    """What one event shows that was fixed beforehand, which may spend the whole error."""
+    claim = PrivacyClaim(record.claimed_epsilon, record.claimed_delta, record.confidence)
+    witness = Witness(inputs, record.event, counts, record.calls_for_one)
+    trials = min(counts.trials, counts.other_trials)
+    return Evidence(
+        [EventBound.of(witness, claim.error, record.design_epsilon, claim)],
+        [counts],
+        Reach(counts, trials, claim.error, *claim.pair, record.design_epsilon),
+        drawn=counts.trials + counts.other_trials,
+        budget={"event": claim.error},
+        floor=record.coverage_floor,
+        notes=(note,),
         sections={"counted": record.to_dict()},
     )
 
@@ -237,7 +224,8 @@ def merge(documents: Sequence[tuple[str, Any]]) -> AuditResult:
     )
     note = f"merged from {', '.join(name for name, _ in records)}; seeds {', '.join(str(p.seed) for _, p in parts)}"
     inputs = (input_of(first.inputs[0]), input_of(first.inputs[1]))
-    return result_of(merged, counts, inputs, parts[0][1].seed, (note,))
+    claim = PrivacyClaim(merged.claimed_epsilon, merged.claimed_delta, merged.confidence)
+    return evidence_of(merged, counts, inputs, note).result(claim, parts[0][1].seed)
 
 
 def _require_same(first_name: str, first: Record, name: str, record: Record) -> None:

@@ -46,20 +46,21 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from ldp_audit.auditing.bounds import Counts, Region, check_claim, check_confidence, lower_limit
+from ldp_audit.auditing.bounds import Counts, check_claim, check_confidence, lower_limit
 from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
 from ldp_audit.auditing.events import Event
+from ldp_audit.auditing.evidence import EventBound, Evidence, PrivacyClaim
 from ldp_audit.auditing.lone_events import coverage_floor, hits_needed, sightings_to_win
 from ldp_audit.auditing.outputs import WIDE, Outputs, rounds
 from ldp_audit.auditing.power import HIGHEST_CLAIM, Reach
-from ldp_audit.auditing.result import CONSISTENT, INCONCLUSIVE, VIOLATED, AuditResult, Witness, judged, plain
+from ldp_audit.auditing.result import CONSISTENT, INCONCLUSIVE, VIOLATED, AuditResult, Witness, plain
 from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.numerics import between, nonnegative, whole
 
@@ -128,34 +129,23 @@ def audit_scores(
         floor = coverage_floor(fresh, sightings_to_win(fresh, chosen_one.predicted, judge), trials, hits)
     share = error / len(choices)
     witnesses = [tested(one, ("members", "non-members"), *test) for one in choices]
-    regions = [
-        Region(witness.counts, share, one.design_epsilon(claimed_delta), claimed_delta)
+    claim = PrivacyClaim(None if claimed_epsilon is None else float(claimed_epsilon), claimed_delta, float(confidence))
+    bounds = [
+        EventBound.of(witness, share, one.design_epsilon(claimed_delta), claim)
         for one, witness in zip(choices, witnesses, strict=True)
     ]
-    bounds = [region.epsilon_lower(claimed_delta) for region in regions]
-    best = int(np.argmax(bounds))
-    reach = Reach(choices[best].seen, min(map(len, test)), share, claimed_epsilon, claimed_delta)
-    verdict, why = judged(
-        violated=claimed_epsilon is not None and bounds[best] > claimed_epsilon,
-        tested=[witness.counts for witness in witnesses],
-        reach=reach,
-    )
-    return AuditResult(
-        verdict=verdict,
-        epsilon_lower=bounds[best],
-        delta_lower=None if claimed_epsilon is None else max(one.delta_lower(claimed_epsilon) for one in regions),
-        claimed_epsilon=None if claimed_epsilon is None else float(claimed_epsilon),
-        claimed_delta=float(claimed_delta),
-        confidence=float(confidence),
-        witness=witnesses[best],
-        reach=reach if len(choices) > 1 else math.inf,
-        coverage_floor=floor,
-        samples_used=sum(map(len, scores)),
-        seconds=time.perf_counter() - start,
-        seed=int(seed),
+    best = choices[max(range(len(bounds)), key=lambda place: bounds[place].epsilon)]
+    none = None if len(choices) > 1 else math.inf
+    evidence = Evidence(
+        bounds,
+        [witness.counts for witness in witnesses],
+        Reach(best.seen, min(map(len, test)), share, *claim.pair, simulated=none),
+        drawn=sum(map(len, scores)),
         budget={"event": share} | ({"alternatives": share} if len(choices) > 1 else {}),
-        notes=(*why, _OF_SCORES),
+        floor=floor,
+        notes=(_OF_SCORES,),
     )
+    return replace(evidence.result(claim, int(seed)), seconds=time.perf_counter() - start)
 
 
 def most_significant(first: np.ndarray, second: np.ndarray) -> Choice:

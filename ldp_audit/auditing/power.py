@@ -143,7 +143,7 @@ class Reach:
     """What a test would have caught of an event that was seen so often; worked out when it is asked for.
 
     trials: of each input.   error, claimed_delta, design_epsilon: as of `detectable_epsilon`.
-    claimed_epsilon: None counts as 0.
+    claimed_epsilon: None counts as 0.   simulated: the smallest epsilon where it is known otherwise, as of bets.
     """
 
     seen: Counts
@@ -152,6 +152,7 @@ class Reach:
     claimed_epsilon: float | None
     claimed_delta: float
     design_epsilon: float | None = None
+    simulated: float | None = None
 
     @cached_property
     def detectable_epsilon(self) -> float:
@@ -159,6 +160,8 @@ class Reach:
 
         So for one that is too rare, or occurs (nearly) always.
         """
+        if self.simulated is not None:
+            return self.simulated
         p, _ = self.seen.smoothed
         if p <= self.claimed_delta or self.seen.other_hits > _NEARLY_ALWAYS * self.seen.other_trials:
             return math.inf

@@ -107,7 +107,7 @@ class AuditResult:
     claimed_delta: float
     confidence: float
     witness: Witness
-    reach: Reach | float
+    reach: Reach
     coverage_floor: float
     samples_used: int
     seconds: float
@@ -134,7 +134,7 @@ class AuditResult:
         That is if its event keeps its probability on the likelier input; inf if there is none. It takes a millisecond
         or two, the first time that it is asked for.
         """
-        return self.reach.detectable_epsilon if isinstance(self.reach, Reach) else self.reach
+        return self.reach.detectable_epsilon
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the epsilons that the audit excludes as a bar, and the claim as a line; returns matplotlib's axes.

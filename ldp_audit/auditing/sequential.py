@@ -13,23 +13,21 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ldp_audit.auditing.betting import Capital, epsilon_grid, next_batch, stopping_times
-from ldp_audit.auditing.bounds import Counts, Region, check_arguments, lower_limit
+from ldp_audit.auditing.bounds import Counts, Region, lower_limit
 from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
-from ldp_audit.auditing.dependent_outputs import drift, if_independent, telling
-from ldp_audit.auditing.event_search import InputSearch, as_search
-from ldp_audit.auditing.fresh import Fresh
+from ldp_audit.auditing.dependent_outputs import telling
+from ldp_audit.auditing.evidence import Case, EventBound, Evidence
 from ldp_audit.auditing.lone_events import LONE_SHARE, coverage_floor, hits_needed, lone_event, sightings_to_win
 from ldp_audit.auditing.outputs import Outputs, concatenated, unrepeated
-from ldp_audit.auditing.pace import Pace
 from ldp_audit.auditing.power import HIGHEST_CLAIM, Reach
 from ldp_audit.auditing.program import CHUNK_VALUES, SEARCH, TEST, Program
-from ldp_audit.auditing.result import CONSISTENT, INCONCLUSIVE, AuditResult, Witness, judged
+from ldp_audit.auditing.result import Witness
 from ldp_audit.auditing.test import repeated
 
 _CALLS_SHARE = 0.01
@@ -48,87 +46,6 @@ outputs in all, within these numbers.
 _LATE = 0.5
 """Of a budget of seconds, by which the calls before an accusation may exceed it."""
 _POWER, _SIMULATED, _SIMULATION_ERROR, _SIMULATED_SHARE = 0.95, 300, 0.001, 3
-
-
-def audit_sequentially(
-    program: Program,
-    fresh: Fresh,
-    inputs: Sequence[Any] | InputSearch,
-    claimed_epsilon: float | None,
-    claimed_delta: float = 0.0,
-    *,
-    samples: int,
-    confidence: float,
-    progress: Callable[[str], None] | None = None,
-    floating_point: bool = False,
-    pace: Pace | None = None,
-    constant: bool = False,
-) -> AuditResult:
-    """Audit a program until its claim is refuted, or so many samples of an input are spent, or its time is.
-
-    Arguments as `audit` has them, and fresh: the program before its first call; pace: with the budget of seconds.
-    Without a claim all samples, or all of the time, are spent.
-    epsilon_lower is the confidence sequence at the stop, on the grid of betting.py: it holds at whatever moment one
-    looks. delta_lower is None. sections["sequential"]: why it stopped, looks, events, and the path of (samples of each
-    input, bound).
-    detectable_epsilon is found by simulating the bets on the last event, from when it was chosen to the plan's end.
-    """
-    start = time.perf_counter()
-    named = as_search(inputs)
-    check_arguments(claimed_epsilon, claimed_delta, samples, confidence)
-    budget = {"event": (1 - confidence) * (1 - _CALLS_SHARE), "calls": (1 - confidence) * _CALLS_SHARE}
-    claim = claimed_epsilon if claimed_epsilon is not None and claimed_epsilon <= HIGHEST_CLAIM else None
-    capital = Capital(epsilon_grid(claim), budget["event"], claimed_delta)
-    past = _Past(program, named.inputs, int(samples))
-    run = _Run(program, named, int(samples), claimed_epsilon, past, capital, pace, floating_point=floating_point)
-    program.inputs = named.inputs
-    run.search()
-    calls = _of_calls(run, budget["calls"])
-    stopped = "violation" if run.above(calls[0]) else run.bet(progress)
-    sequence = float(capital.epsilon_lower)
-    epsilon = max(sequence, calls[0])
-    seen = run.counts or run.choice.seen
-    reach = _detectable(run)
-    verdict, why = judged(
-        violated=stopped == "violation",
-        tested=[seen],
-        unrepeated=unrepeated(outputs for place in run.places for outputs in past.kept[place]),
-        drift=None if run.counts is None else drift(run.choice.seen, run.counts),
-        untested=program.untested([seen]),
-        constant=constant,
-    )
-    if verdict == CONSISTENT and claimed_epsilon is not None and math.isinf(reach) and seen.frequencies != (1.0, 1.0):
-        hopeless = Reach(seen, seen.trials, capital.error, claimed_epsilon, claimed_delta).out_of_reach
-        shown = f"bets on {seen.trials} outputs of each input would have shown no epsilon with probability 0.95"
-        verdict, why = INCONCLUSIVE, (f"{shown}: {hopeless or 'it takes more'}",)
-    turns = () if run.events == 1 else (f"{run.events} events were bet on in turn; the witness is the last",)
-    result = AuditResult(
-        verdict=verdict,
-        epsilon_lower=epsilon,
-        delta_lower=None,
-        claimed_epsilon=claimed_epsilon,
-        claimed_delta=claimed_delta,
-        confidence=confidence,
-        witness=calls[1] if calls[1] is not None and calls[0] > sequence else run.witness(),
-        reach=reach,
-        coverage_floor=run.floor,
-        samples_used=program.looked + sum(run.past.drawn) + calls[2],
-        seconds=0.0,
-        seed=program.seed,
-        budget=budget,
-        notes=(*dict.fromkeys(why + program.notes() + named.notes()), *turns, *run.spent(stopped)),
-        sections={"sequential": run.section(stopped)},
-    )
-    outputs = _OUTPUTS if claimed_epsilon is None else telling(result.witness, claimed_epsilon, claimed_delta)
-    calls = max(_FEWEST_CALLS, min(_MOST_CALLS, min(_OUTPUTS, outputs) // run.largest))
-    if pace is not None and (result.violated or (claimed_epsilon is None and result.epsilon_lower > 0)):
-        needed = pace.accusation(calls * run.largest, outputs)
-        if needed > pace.left + _LATE * (pace.seconds or 0.0):
-            result = replace(
-                result, verdict=INCONCLUSIVE, epsilon_lower=0.0, notes=(pace.too_late(needed), *result.notes)
-            )
-    result = if_independent(result, program, fresh, calls=(calls, run.largest))
-    return replace(result, seconds=time.perf_counter() - start)
 
 
 @dataclass
@@ -183,21 +100,31 @@ class _Past:
 
 
 @dataclass
-class _Run:
-    """Where the audit stands: the pair and event that it bets on, and what they have shown since they were chosen."""
+class Betting:
+    """Bets until the claim is refuted, or so many samples of an input are spent, or the time is: a `StoppingRule`.
 
-    program: Program
-    named: InputSearch
+    samples: per input, the search included. Without a claim all of them, or all of the time, are spent.
+    Its bound is the confidence sequence at the stop, on the grid of betting.py: it holds at whatever moment one looks.
+    sections["sequential"]: why it stopped, looks, events, and the path of (samples of each input, bound).
+    The smallest epsilon that is detected is found by simulating the bets on the last event, from when it was chosen to
+    the plan's end.
+
+    Its state is the pair and event that it bets on, and what they have shown since they were chosen.
+    """
+
+    case: Case
     samples: int
-    claimed: float | None
-    past: _Past
-    capital: Capital
-    pace: Pace | None
-    floating_point: bool
+    floating_point: bool = False
+    past: _Past = field(init=False)
+    capital: Capital = field(init=False)
     pairs: list[tuple[int, int]] = field(init=False)
     choice: Choice = field(init=False)
     places: tuple[int, int] = field(init=False)  # the input that makes the event likelier, then the other
     counts: Counts | None = field(init=False, default=None)  # of the present event, since it was chosen
+    single: EventBound | None = field(init=False)  # of calls for one output, which show programs that repeat themselves
+    calls: int = field(init=False)  # for one output
+    budget: dict[str, float] = field(init=False)
+    stopped: str = field(init=False)
     debt: float = field(init=False, default=0.0)  # ln of what was lost on earlier events, at the claim; 0 or less
     events: int = field(init=False, default=0)
     looks: int = field(init=False, default=0)
@@ -206,24 +133,73 @@ class _Run:
     path: list[tuple[int, float]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        self.pairs = list(self.named.pairs)
-
-    def above(self, bound: float) -> bool:
-        """Whether the bound refutes the claim."""
-        return self.claimed is not None and bound > self.claimed
+        claim = self.case.claim
+        self.budget = {"event": claim.error * (1 - _CALLS_SHARE), "calls": claim.error * _CALLS_SHARE}
+        certain = claim.epsilon if claim.epsilon is not None and claim.epsilon <= HIGHEST_CLAIM else None
+        self.capital = Capital(epsilon_grid(certain), self.budget["event"], claim.delta)
+        self.past = _Past(self.case.program, self.case.search.inputs, self.samples)
+        self.pairs = list(self.case.search.pairs)
 
     def search(self) -> None:
+        """Choose the first pair and event."""
+        self.case.program.inputs = self.case.search.inputs
+        self._choose()
+
+    def count(self) -> None:
+        """Bet on batch after batch, unless calls for one output each refute the claim already."""
+        case, claim = self.case, self.case.claim
+        error, named = self.budget["calls"], case.search.inputs
+        witness, self.calls = repeated(case.program, named, self.places, error, claim.epsilon or 0.0, self.samples)
+        self.single = None
+        if witness is not None:
+            region = Region(witness.counts, error, min(claim.epsilon or 1.0, HIGHEST_CLAIM), claim.delta)
+            self.single = EventBound(witness, region.epsilon_lower(claim.delta))
+        refuted = self.single is not None and self._refutes(self.single.epsilon)
+        self.stopped = "violation" if refuted else self._bet()
+
+    def evidence(self) -> Evidence:
+        """The confidence sequence at the stop, and the bound of calls for one output."""
+        case, claim, named = self.case, self.case.claim, self.case.search.inputs
+        pair = (named[self.places[0]], named[self.places[1]])
+        seen = self.counts or self.choice.seen
+        sequence = EventBound(Witness(pair, self.choice.event, seen), float(self.capital.epsilon_lower))
+        bounds = [sequence] if self.single is None else [sequence, self.single]
+        best = max(bounds, key=lambda one: one.epsilon)
+        outputs = _OUTPUTS if claim.epsilon is None else telling(best.witness, claim.epsilon, claim.delta)
+        calls = max(_FEWEST_CALLS, min(_MOST_CALLS, min(_OUTPUTS, outputs) // self.largest))
+        turns = () if self.events == 1 else (f"{self.events} events were bet on in turn; the witness is the last",)
+        return Evidence(
+            bounds,
+            [seen],
+            Reach(seen, seen.trials, self.capital.error, *claim.pair, simulated=self._detectable()),
+            drawn=case.program.looked + sum(self.past.drawn) + self.calls,
+            budget=self.budget,
+            floor=self.floor,
+            seen=None if self.counts is None else self.choice.seen,
+            again=self.counts,
+            unrepeated=unrepeated(outputs for place in self.places for outputs in self.past.kept[place]),
+            untested=case.program.untested([seen]),
+            withdrawn=self._too_late(calls * self.largest, outputs) if claim.refuted_by(best.epsilon) else None,
+            calls=(calls, self.largest),
+            notes=(*turns, *self._spent()),
+            sections={"sequential": self._section()},
+        )
+
+    def _refutes(self, bound: float) -> bool:
+        return self.case.claim.epsilon is not None and bound > self.case.claim.epsilon
+
+    def _choose(self) -> None:
         """Choose pair and event on what was drawn before, after drawing more of inputs that were drawn less."""
         size = self._search_size()
         for place in sorted({place for pair in self.pairs for place in pair}):
             self.past.fill(place, size)
         drawn = {place: self.past.sample(place) for pair in self.pairs for place in pair}
         left = self.past.left(*(self.places if self.events else self.pairs[0]))
-        trials = max(1, left if self.claimed is None else min(left, _HORIZON * size))
+        trials = max(1, left if self.case.claim.epsilon is None else min(left, _HORIZON * size))
         judge = Judge(trials, self.capital.error, self.capital.delta)
         choices = {pair: self._chosen(drawn, pair, judge) for pair in self.pairs}
         ranked = sorted(self.pairs, key=lambda pair: -choices[pair].predicted)
-        if len(self.pairs) == len(self.named.pairs):  # of a leak on other pairs nothing is known any more
+        if len(self.pairs) == len(self.case.search.pairs):  # of a leak on other pairs nothing is known any more
             self.floor = min(
                 self.floor,
                 self._floor(min(sum(map(len, one)) for one in drawn.values()), choices[ranked[0]], judge, left),
@@ -234,45 +210,52 @@ class _Run:
             self._turn_to(best, ranked[0])
         self.past.keep_only({place for pair in (*self.pairs, self.places) for place in pair})
 
-    def bet(self, progress: Callable[[str], None] | None) -> str:
+    def _bet(self) -> str:
         """Draw and bet until the claim is refuted or the samples are spent; returns why it stopped."""
+        pace, progress = self.case.pace, self.case.progress
         said, searched_at = time.perf_counter(), max(self.past.drawn)
         again = _AGAIN if self.choice.event.score is None else _AGAIN_VECTORS
         while self.past.left(*self.places) > 0:
-            if self.pace is not None and self.pace.left < self.pace.reserve:
+            if pace is not None and pace.left < pace.reserve:
                 return "time spent"
             self._bet_once()
             bound = float(self.capital.epsilon_lower)
             self.path.append((max(self.past.drawn[place] for place in self.places), bound))
-            if self.above(bound):
+            if self._refutes(bound):
                 return "violation"
             if progress is not None and time.perf_counter() - said >= 1:
                 progress(f"bets: {self.path[-1][0]} samples of each input, epsilon at least {bound:.4g} so far")
                 said = time.perf_counter()
             if self.path[-1][0] >= again * searched_at and self.past.left(*self.places) > 0:
-                self.search()
+                self._choose()
                 searched_at = self.path[-1][0]
         return "samples spent"
 
-    def spent(self, stopped: str) -> tuple[str, ...]:
+    def _too_late(self, again: int, copied: int) -> str | None:
+        """A sentence where a budget of seconds is spent before the program could be accused; else None.
+
+        again, copied: outputs of either input that the accusation takes, as of `Pace.accusation`.
+        """
+        pace = self.case.pace
+        if pace is None:
+            return None
+        needed = pace.accusation(again, copied)
+        return pace.too_late(needed) if needed > pace.left + _LATE * (pace.seconds or 0.0) else None
+
+    def _spent(self) -> tuple[str, ...]:
         """What a budget of seconds allowed, where it ended the bets or had fewer samples drawn; in a note."""
-        if self.pace is None or self.pace.seconds is None or stopped == "violation":
+        pace = self.case.pace
+        if pace is None or pace.seconds is None or self.stopped == "violation":
             return ()
-        return (self.pace.describe(max(self.past.drawn)),)
+        return (pace.describe(max(self.past.drawn)),)
 
-    def witness(self) -> Witness:
-        """The present event with its counts; where none was bet yet, those of the search."""
-        one, two = self.places
-        pair = (self.named.inputs[one], self.named.inputs[two])
-        return Witness(pair, self.choice.event, self.counts or self.choice.seen)
-
-    def section(self, stopped: str) -> dict[str, Any]:
+    def _section(self) -> dict[str, Any]:
         """For JSON."""
         shown = (
             sorted({round(place) for place in np.linspace(0, len(self.path) - 1, _PATH_POINTS)}) if self.path else []
         )
         return {
-            "stopped": stopped,
+            "stopped": self.stopped,
             "looks": self.looks,
             "events": self.events,
             "path": [{"samples": self.path[place][0], "epsilon_lower": self.path[place][1]} for place in shown],
@@ -284,15 +267,17 @@ class _Run:
         if self.events:
             return max(self.past.drawn) // 2
         first = self.past.draw(SEARCH, self.pairs[0][0], 1)
-        self.program.fit_rows(first.dimension)
+        self.case.program.fit_rows(first.dimension)
         return max(1, min(self.samples * 2 // 5, _FIRST_SEARCH if first.dimension == 1 else _FIRST_VECTORS))
 
     def _chosen(self, drawn: dict[int, Sample], pair: tuple[int, int], judge: Judge) -> Choice:
-        rng = np.random.default_rng(np.random.SeedSequence(self.program.seed, spawn_key=(SEARCH, self.looks, *pair)))
+        rng = np.random.default_rng(
+            np.random.SeedSequence(self.case.program.seed, spawn_key=(SEARCH, self.looks, *pair))
+        )
         choice = choose(drawn[pair[0]], drawn[pair[1]], judge, rng, floating_point=self.floating_point)
         lone, _ = lone_event(drawn[pair[0]], drawn[pair[1]], judge)
         choice = lone if lone is not None and lone.predicted > choice.predicted else choice
-        return choice.of(structure=self.program.structure)
+        return choice.of(structure=self.case.program.structure)
 
     def _floor(self, searched: int, best: Choice, judge: Judge, left: int) -> float:
         """How rare a leak would have been turned to on so many search samples, and shown on those that are left.
@@ -300,7 +285,7 @@ class _Run:
         By a test of a small part of the error, since bets that learn their size need more hits than a test does.
         """
         least = best.predicted if self.counts is None else max(best.predicted, judge.expected(self.counts))
-        claimed, error = min(self.claimed or 0.0, HIGHEST_CLAIM), LONE_SHARE * self.capital.error
+        claimed, error = min(self.case.claim.epsilon or 0.0, HIGHEST_CLAIM), LONE_SHARE * self.capital.error
         hits = hits_needed(max(1, left), error, claimed, self.capital.delta)
         return coverage_floor(searched, sightings_to_win(searched, least, judge), left, hits)
 
@@ -308,7 +293,7 @@ class _Run:
         self.choice, self.places = choice, (pair[1], pair[0]) if choice.swapped else pair
         seen = choice.seen
         self.capital.begin_event(seen.hits, seen.trials, seen.other_hits, seen.other_trials)
-        place = int(np.searchsorted(self.capital.epsilons, self.claimed or 0.0))
+        place = int(np.searchsorted(self.capital.epsilons, self.case.claim.epsilon or 0.0))
         logs = self.capital.log_capital
         self.debt = min(0.0, float(logs[min(place, len(logs) - 1)]))
         self.counts = None
@@ -316,7 +301,7 @@ class _Run:
 
     def _bet_once(self) -> None:
         one, two = self.places
-        size = min(next_batch(max(self.past.drawn)), self.program.rows, self.past.left(one, two))
+        size = min(next_batch(max(self.past.drawn)), self.case.program.rows, self.past.left(one, two))
         event = self.choice.event
         hits, other = (event.count(self.past.draw(TEST, place, size)) for place in (one, two))
         self.capital.update(hits, other, size)
@@ -325,48 +310,34 @@ class _Run:
         self.counts = new if self.counts is None else self.counts + new
         self.looks += 1
 
+    def _detectable(self) -> float:
+        """The smallest epsilon that bets on the last event refute the claim with, in 95% of runs; inf if none.
 
-def _of_calls(run: _Run, error: float) -> tuple[float, Witness | None, int]:
-    """The bound of the test for programs that repeat themselves, its witness, and the samples that it took."""
-    witness, drawn = repeated(run.program, run.named.inputs, run.places, error, run.claimed or 0.0, run.samples)
-    if witness is None:
-        return 0.0, None, drawn
-    delta = run.capital.delta
-    return (
-        Region(witness.counts, error, min(run.claimed or 1.0, HIGHEST_CLAIM), delta).epsilon_lower(delta),
-        witness,
-        drawn,
-    )
+        Found by simulation with fewer looks than the run has; at each epsilon tried, 95% must be clear of doubt.
+        """
+        counts, claimed = self.counts or self.choice.seen, self.case.claim.epsilon or 0.0
+        (p, _), delta = counts.smoothed, self.capital.delta
+        pairs = self.past.left(*self.places) + (self.counts.trials if self.counts else 0)
+        if p <= delta or pairs < 1 or claimed > HIGHEST_CLAIM:
+            return math.inf
 
+        def caught(epsilon: float) -> bool:
+            q = (p - delta) * math.exp(-epsilon)
+            times = stopping_times(
+                p,
+                q,
+                claimed,
+                delta=delta,
+                error=self.capital.error * math.exp(self.debt),
+                pairs=pairs,
+                paths=_SIMULATED,
+                rng=np.random.default_rng(0),
+                known=self.choice.seen.trials,
+                share=_SIMULATED_SHARE,
+            )
+            return lower_limit(int(np.isfinite(times).sum()), _SIMULATED, _SIMULATION_ERROR) >= _POWER
 
-def _detectable(run: _Run) -> float:
-    """The smallest epsilon that bets on the last event refute the claim with, in 95% of runs; inf if none.
-
-    Found by simulation with fewer looks than the run has; at each epsilon tried, 95% must be clear of doubt.
-    """
-    counts, claimed = run.counts or run.choice.seen, run.claimed or 0.0
-    (p, _), delta = counts.smoothed, run.capital.delta
-    pairs = run.past.left(*run.places) + (run.counts.trials if run.counts else 0)
-    if p <= delta or pairs < 1 or claimed > HIGHEST_CLAIM:
-        return math.inf
-
-    def caught(epsilon: float) -> bool:
-        q = (p - delta) * math.exp(-epsilon)
-        times = stopping_times(
-            p,
-            q,
-            claimed,
-            delta=delta,
-            error=run.capital.error * math.exp(run.debt),
-            pairs=pairs,
-            paths=_SIMULATED,
-            rng=np.random.default_rng(0),
-            known=run.choice.seen.trials,
-            share=_SIMULATED_SHARE,
-        )
-        return lower_limit(int(np.isfinite(times).sum()), _SIMULATED, _SIMULATION_ERROR) >= _POWER
-
-    return _least(caught, claimed)
+        return _least(caught, claimed)
 
 
 def _least(caught: Callable[[float], bool], claimed: float) -> float:

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from ldp_audit.auditing.program import NamedSampler, Program, ProgramError, name_of
 from ldp_audit.auditing.test import Part, Pending, Range, Test, count_part
-from ldp_audit.workers import Ended, Pool, Say, SchedulerLostError
+from ldp_audit.workers import Ended, Pool, Say, SchedulerLostError, ThisProcess, pool_of
 
 _SECONDS = 0.1  # of a shard
 _SPREAD = 4  # shards a worker that are left to hand out, at least, so that all end at about the same time
@@ -51,6 +51,12 @@ class Counting:
             yield Part(0, 0, None, 0.0, ProgramError(str(error)))
         finally:
             ends.close()
+
+
+def counting(workers: int, scheduler: str | None) -> Counting | None:
+    """Who counts: None for this process.   workers, scheduler: as of `audit`. Raises ValueError for bad ones."""
+    pool = pool_of(workers, scheduler)
+    return None if pool == ThisProcess() else Counting(pool)
 
 
 def _unheard(_: object) -> None:

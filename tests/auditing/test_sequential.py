@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ldp_audit.auditing.audit_program import audit
 from ldp_audit.auditing.event_search import search
-from ldp_audit.auditing.fresh import Fresh
-from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.result import AuditResult
-from ldp_audit.auditing.sequential import audit_sequentially
 from ldp_audit.auditing.test import FIRST_CALLS
 from tests.auditing.samplers import (
     LOG_3,
@@ -34,8 +32,7 @@ QUERIES = ((0.0,) * 5, (1.0,) * 5)
 def audited(sampler: Any, inputs: Any, claim: float | None, delta: float = 0.0, **options: Any) -> AuditResult:
     """At confidence 1 - 10**-6, unless said otherwise: a sound test then fails once in 10**6 choices of its seed."""
     given = {"samples": 100_000, "confidence": 1 - FALSE_ALARM, **options}
-    fresh = Fresh(sampler, stateless=given.pop("stateless", False))
-    return audit_sequentially(Program(sampler, given.pop("seed", 0)), fresh, inputs, claim, delta, **given)
+    return audit(sampler, inputs, claim, delta, sequential=True, **given)
 
 
 def unary(epsilon: float, length: int = 8) -> Any:

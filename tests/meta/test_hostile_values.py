@@ -288,7 +288,7 @@ def _of_auditing() -> Calls:
     calls.add("audit_scores", u.audit_scores, **scores, **claim, seed=0, split=0.25)
     calls.add("audit_guesses", u.audit_guesses, correct=60, guesses=100, **claim, canaries=200)
     counts = u.Counts(60, 100, 30, 100)
-    region, curves, product = u.Region(counts, 0.01), u.Curves((counts,), 0.01), u.ProductLaw([law, law])
+    region, curves = u.Region(counts, 0.01), u.Curves((counts,), 0.01)
     calls.add("Counts", u.Counts, hits=60, trials=100, other_hits=30, other_trials=100)
     design: dict[str, Any] = {"design_epsilon": 1.0, "design_delta": 0.0, "fineness": 0.002}
     calls.add("Region", u.Region, counts=counts, error=0.01, **design)
@@ -300,9 +300,6 @@ def _of_auditing() -> Calls:
     calls.add("Curves.delta_lower", curves.delta_lower, epsilons=0.1)
     calls.add("Curves.renyi_lower", curves.renyi_lower, orders=2.0)
     calls.add("Curves.trade_off_upper", curves.trade_off_upper, alphas=0.1)
-    calls.add("ProductLaw", u.ProductLaw, laws=[law, law], encode=None)
-    calls.add("ProductLaw.log_prob", product.log_prob, y=np.zeros((1, 2)), x=(0, 1))
-    calls.add("ProductLaw.sample", product.sample, x=(0, 1), rng=rng, n=3)
     return calls
 
 

@@ -22,7 +22,7 @@ _VALUES = 2**18  # numbers that a law is evaluated at in one call: what it holds
 class Law(Protocol):
     """An exact law of a program's outputs, as the mechanisms of `ldp_audit.mechanisms` are.
 
-    It may also be a `RatioLaw`, as a `ProductLaw` is; for tests of fit also one of those in `law_cells`.
+    For tests of fit it may also be one of those in `law_cells`.
     """
 
     def log_prob(self, y: Any, x: Any) -> Any:
@@ -30,15 +30,6 @@ class Law(Protocol):
 
         returns: shape (n,); shape (n, d) is read as d independent coordinates.
         """
-        ...
-
-
-@runtime_checkable
-class RatioLaw(Law, Protocol):
-    """A law that computes the log-likelihood ratio itself."""
-
-    def log_ratio(self, y: Any, x: Any, other: Any) -> Any:
-        """ln P(y | x) - ln P(y | other), nats, shape (n,)."""
         ...
 
 
@@ -89,8 +80,6 @@ def log_ratio(law: Law, y: np.ndarray, x: Any, other: Any) -> np.ndarray:
     Raises ValueError where the law cannot be evaluated.
     """
     y = np.where(y == MINUS_ZERO, 0.0, y)
-    if isinstance(law, RatioLaw):
-        return np.round(law.log_ratio(y, x, other), _DECIMALS)
     first, second = _logs(law, y, x), _logs(law, y, other)
     with np.errstate(invalid="ignore"):
         ratio = first - second

@@ -340,29 +340,6 @@ def strip_of_a_sampled_gaussian() -> Claim:
     )
 
 
-def cell_of_a_curve() -> Claim:
-    low, high = Variable("s_0", -oo, 0, open="right"), Variable("s_1", 0, oo, open="left")
-    h, share = Variable("h", 0, oo), high / (high - low)
-    place = Variable("x", 0, h)
-    return Claim(
-        id="BD-CELL",
-        name="slope bound on a cell",
-        place="a function whose slope is bounded, on a cell (independent_bound.py)",
-        says="Where the slope stays in [s_0, s_1] a function is nowhere below the smaller of its ends less (s_1 - s_0) h/4.",
-        latex=r"f\ge\min(f_0,f_1)-\tfrac14(s_1-s_0)h",
-        parts=(
-            equal(
-                share * low * place - (1 - share) * high * (h - place),
-                share * low * h,
-                "of the lines f_0 + s_0 x and f_1 - s_1 (h - x) a mean is constant",
-            ),
-            at_most(-share * low * h, (high - low) * h / 4, "and nowhere further below the ends"),
-        ),
-        argument="Where both slopes have one sign, the least value is at an end.",
-        source="derived",
-    )
-
-
 def bets() -> Claim:
     p0 = Variable("p_0", 0, 1, open="left")
     mu = Variable("mu", 0, 1 / p0, open="right", latex=r"\mu")
@@ -399,7 +376,6 @@ PAPER = Paper(
         "BD-CHORD": second_difference,
         "BD-CHERN": chernoff_factor,
         "BD-STRIP": strip_of_a_sampled_gaussian,
-        "BD-CELL": cell_of_a_curve,
         "BD-BET": bets,
     },
 )
