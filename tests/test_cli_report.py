@@ -108,8 +108,8 @@ def test_textbook_programs_are_held_to_what_the_mechanism_has_on_paper(monkeypat
     from ldp_audit.implementations import textbook_findings as findings
 
     rows = [
-        findings.Finding(TextbookTwoPoint(1.0), "float16", (-1.0, 1.0)),
-        findings.Finding(TextbookBoxMuller(), "float32", (0.0, 1.0)),
+        findings.TextbookCase(TextbookTwoPoint(1.0), "float16", (-1.0, 1.0)),
+        findings.TextbookCase(TextbookBoxMuller(), "float32", (0.0, 1.0)),
     ]
     monkeypatch.setattr(findings, "findings", lambda: rows)
     two_point, gaussian = report_sections.implementation(lambda _: None)

@@ -41,7 +41,7 @@ _ABOVE = 1.0
 
 
 @dataclass(frozen=True)
-class _Run:
+class _LoneRun:
     """So many outputs of one input only, and an event that holds all or most of them: `hits`.
 
     swapped: of the second input.
@@ -56,7 +56,7 @@ class _Run:
 def lone_event(first: Sample, second: Sample, judge: Judge) -> tuple[Choice | None, int]:
     """The lone event that was seen the most often in all search samples, if any; and how many were asked about."""
     sizes = [sum(map(len, sample)) for sample in (first, second)]
-    best: _Run | None = None
+    best: _LoneRun | None = None
     asked = 0
     for runs, number in _every_run(first, second):
         asked += number
@@ -137,12 +137,12 @@ def _at_least(hits: float, trials: int, p: float) -> float:
     return 1.0 if hits <= 0 else float(special.betainc(hits, trials - hits + 1, p))
 
 
-def _every_run(first: Sample, second: Sample) -> Iterator[tuple[list[_Run], int]]:
+def _every_run(first: Sample, second: Sample) -> Iterator[tuple[list[_LoneRun], int]]:
     """Of the labels, then of each coordinate: the runs that may be the longest, and how many were asked about."""
     labels = [_labels(sample) for sample in (first, second)]
     if any(labels):
         runs = [
-            _Run(times, times, swapped, Event(labels=(label,)))
+            _LoneRun(times, times, swapped, Event(labels=(label,)))
             for ours, others, swapped in ((labels[0], labels[1], False), (labels[1], labels[0], True))
             for label, times in ours.items()
             if label not in others
@@ -171,7 +171,7 @@ def _column(sample: Sample, place: int) -> np.ndarray:
 
 def _runs_of(
     ours: np.ndarray, others: np.ndarray, score: Coordinate | None, *, swapped: bool
-) -> tuple[list[_Run], int]:
+) -> tuple[list[_LoneRun], int]:
     """Both ends and the likeliest value of one input's outputs, ascending; and of how many values that come again."""
     if len(ours) == 0:
         return [], 0
@@ -181,12 +181,12 @@ def _runs_of(
     if len(above):
         edge = above[_cut(above, high)]
         event = Event(((float(edge), math.inf),), (), score)
-        runs.append(_Run(len(above), int(np.count_nonzero(above >= edge)), swapped, event))
+        runs.append(_LoneRun(len(above), int(np.count_nonzero(above >= edge)), swapped, event))
     below = ours[: np.searchsorted(ours, low, side="left")]
     if len(below):
         edge = below[len(below) - 1 - _cut(-below[::-1], -low)]
         event = Event(((-math.inf, float(np.nextafter(edge, math.inf))),), (), score)
-        runs.append(_Run(len(below), int(np.count_nonzero(below <= edge)), swapped, event))
+        runs.append(_LoneRun(len(below), int(np.count_nonzero(below <= edge)), swapped, event))
     again = np.unique(ours[1:][ours[1:] == ours[:-1]])
     times = np.searchsorted(ours, again, side="right") - np.searchsorted(ours, again, side="left")
     lone = np.searchsorted(others, again, side="right") == np.searchsorted(others, again, side="left")
@@ -194,7 +194,7 @@ def _runs_of(
         best = int(np.argmax(np.where(lone, times, 0)))
         value, number = float(again[best]), int(times[best])
         event = Event(((value, math.nextafter(value, math.inf)),), (), score)
-        runs.append(_Run(number, number, swapped, event))
+        runs.append(_LoneRun(number, number, swapped, event))
     return runs, int(np.count_nonzero(times >= _FEW))
 
 

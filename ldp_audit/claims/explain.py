@@ -41,7 +41,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Choice:
+class TableChoice:
     """An unstated convention that is the same for the whole table.
 
     options: the plainest first.
@@ -102,7 +102,7 @@ class Explanation:
 
 
 def explanations(
-    cells: Sequence[Cell], formula: Formula, choices: Sequence[Choice], local: LocalChoice | None = None
+    cells: Sequence[Cell], formula: Formula, choices: Sequence[TableChoice], local: LocalChoice | None = None
 ) -> list[Explanation]:
     """The best local options for each setting of the whole table: most cells explained first, of equals the plainest.
 
@@ -147,7 +147,7 @@ class _Family:
 
     cells: tuple[Cell, ...]
     formula: Formula
-    choices: tuple[Choice, ...]
+    choices: tuple[TableChoice, ...]
     local: LocalChoice | None
 
     def check(self) -> None:

@@ -235,7 +235,7 @@ def put_for_call(text: str, call: ast.expr, name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Variable:
+class DomainVariable:
     """A variable of a domain.
 
     lower, upper: expressions in earlier variables; None for none.   integer: it is a whole number.
@@ -281,14 +281,14 @@ class Variable:
         """The expressions in its domain and its link."""
         return [text for text in (self.lower, self.upper, self.exp_of, self.log_of) if text is not None]
 
-    def mapped(self, change: Callable[[str], str]) -> Variable:
+    def mapped(self, change: Callable[[str], str]) -> DomainVariable:
         """The variable with these expressions changed."""
         parts = (self.lower, self.upper, self.exp_of, self.log_of)
         lower, upper, exp_of, log_of = (None if text is None else change(text) for text in parts)
         return replace(self, lower=lower, upper=upper, exp_of=exp_of, log_of=log_of)
 
 
-Domain = dict[str, Variable]
+Domain = dict[str, DomainVariable]
 
 
 def declared(s: Mapping[str, Any]) -> Domain:
@@ -302,7 +302,7 @@ def declared(s: Mapping[str, Any]) -> Domain:
         own = v["name"]
         plain = re.fullmatch(r"(?!lo_|hi_)[A-Za-z][A-Za-z0-9_]*", own) and own not in {*domain, *INTERVALS}
         flags = {flag: v.get(flag, False) for flag in ("lower_open", "upper_open", "integer")}
-        read = Variable(own, v["lower"], v["upper"], **flags, exp_of=v.get("exp_of"), log_of=v.get("log_of"))
+        read = DomainVariable(own, v["lower"], v["upper"], **flags, exp_of=v.get("exp_of"), log_of=v.get("log_of"))
         take(len(domain))
         known = all(names(text) <= domain.keys() for text in read.texts())
         known = known and not {"exp_of", "log_of"} <= v.keys() and (read.is_free or not read.integer)
@@ -433,7 +433,7 @@ def by_steps(claim: Universal, evidence: Evidence) -> None:
         require(own and names(inner) <= domain.keys(), "a step of what is unknown")
         left, right = (put_for_call(side, call, name) for side in (left, right))
         ends = {"lower": inner, "upper": f"({inner}) + 1", "lower_open": False, "upper_open": True}
-        domain[name] = Variable(name, **ends, integer=False, exp_of=None, log_of=None)
+        domain[name] = DomainVariable(name, **ends, integer=False, exp_of=None, log_of=None)
     everywhere(replace(claim, left=left, right=right, domain=domain), evidence["proof"])
 
 
@@ -551,7 +551,7 @@ class Slacks:
         left, right = (evaluate(side, self.env, RATIOS) for side in (claim.left, claim.right))
         self.gap = minus(right, left)
 
-    def _add(self, v: Variable) -> None:
+    def _add(self, v: DomainVariable) -> None:
         """The slacks of a variable."""
         here, lower, upper = self.env[v.name], f"lo_{v.name}", f"hi_{v.name}"
         if v.function == "log":
@@ -690,7 +690,7 @@ def _is_positive(text: str, signs: Mapping[str, int]) -> bool:
         return False
 
 
-def _never_leaves(u: Variable, argument: Ratio, domain: Domain) -> bool:
+def _never_leaves(u: DomainVariable, argument: Ratio, domain: Domain) -> bool:
     """Whether a linked variable stays within its ends while its argument moves.
 
     It has no upper end; and no lower one, or that of every exponential, 0; or 1, where the argument is a polynomial
@@ -703,7 +703,7 @@ def _never_leaves(u: Variable, argument: Ratio, domain: Domain) -> bool:
     return u.function == "exp" and u.lower == "1" and grows and bottom.keys() == {()} and bottom[()] > 0
 
 
-def _at_the_beginning(u: Variable, at: Mapping[str, Ratio], env: Mapping[str, Ratio], still: Domain) -> Ratio:
+def _at_the_beginning(u: DomainVariable, at: Mapping[str, Ratio], env: Mapping[str, Ratio], still: Domain) -> Ratio:
     """The value of a linked variable where x begins: known, or that of one which does not move."""
     there = evaluate(u.argument, at, RATIOS)
     if same(there, constant(0 if u.function == "exp" else 1)):
@@ -728,7 +728,7 @@ RULES: dict[str, Callable[[Universal, Evidence], None]] = {
 
 
 @dataclass(frozen=True)
-class Statement:
+class ReportedStatement:
     """A formal statement with its evidence, as a report has it."""
 
     quantifier: str
@@ -750,7 +750,7 @@ def part(s: Mapping[str, Any]) -> str:
     begin()
     domain = declared(s)
     read = {key: s[key] for key in ("quantifier", "left", "relation", "right", "evidence")}
-    statement = Statement(**read, domain=domain, constant=s.get("constant"))
+    statement = ReportedStatement(**read, domain=domain, constant=s.get("constant"))
     known = names(statement.left) | names(statement.right) <= domain.keys()
     require(known and statement.relation in RELATIONS, "not a well-formed statement")
     if statement.evidence["kind"] == "undecided":
@@ -759,32 +759,32 @@ def part(s: Mapping[str, Any]) -> str:
     return require(rule, "the wrong evidence")(statement)
 
 
-def from_values(s: Statement) -> str:
+def from_values(s: ReportedStatement) -> str:
     """A statement about numbers is what both sides' values say."""
     require(not s.domain, "values of variables")
     return "PROVED" if holds(s.left, s.relation, s.right, {}, s.evidence) else "REFUTED"
 
 
-def from_counterexample(s: Statement) -> str:
+def from_counterexample(s: ReportedStatement) -> str:
     """One point of the domain at which the relation fails refutes that it holds everywhere."""
     require(not holds(s.left, s.relation, s.right, inside(s.domain, s.evidence["point"]), s.evidence), "it holds there")
     return "REFUTED"
 
 
-def from_example(s: Statement) -> str:
+def from_example(s: ReportedStatement) -> str:
     """One point of the domain at which the relation holds proves that there is one."""
     require(holds(s.left, s.relation, s.right, inside(s.domain, s.evidence["point"]), s.evidence), "it does not there")
     return "PROVED"
 
 
-def from_proof(s: Statement) -> str:
+def from_proof(s: ReportedStatement) -> str:
     """A relation on a domain that is not empty."""
     inside(s.domain, s.evidence["inside"])
     everywhere(Universal(s.left, s.relation, s.right, s.near()), s.evidence)
     return "PROVED"
 
 
-def from_solver(s: Statement) -> str:
+def from_solver(s: ReportedStatement) -> str:
     """z3's answer cannot be verified, but the relation must not fail at the point that shows the domain not empty."""
     at = inside(s.domain, s.evidence["inside"])
     a, b = (evaluate(side, at, INTERVALS) for side in (s.left, s.right))
@@ -793,7 +793,7 @@ def from_solver(s: Statement) -> str:
     return "PROVED"
 
 
-def from_denial(s: Statement) -> str:
+def from_denial(s: ReportedStatement) -> str:
     """There is no point at which the relation holds if its negation holds at all points of a domain not empty."""
     sides = (s.left, s.right) if s.relation in ("==", "!=") else (s.right, s.left)
     negated = replace(s, left=sides[0], relation=NEGATIONS[s.relation], right=sides[1], evidence=s.evidence["proof"])
@@ -801,7 +801,7 @@ def from_denial(s: Statement) -> str:
     return "REFUTED"
 
 
-def any_positive(s: Statement) -> str:
+def any_positive(s: ReportedStatement) -> str:
     """The constant of "there is one constant for all": any number > 0, whatever the other variables are."""
     own = s.domain[require(s.constant, "there is no constant")]
     free = own.is_free and not own.integer and own.ends() == [("0", "<", own.name)]
@@ -809,7 +809,7 @@ def any_positive(s: Statement) -> str:
     return own.name
 
 
-def from_constant(s: Statement) -> str:
+def from_constant(s: ReportedStatement) -> str:
     """With the evidence's constant the relation holds at all points of a domain that is not empty."""
     K, value, proof = any_positive(s), s.evidence["constant"], s.evidence["proof"]
     inside(s.domain, {**proof["inside"], K: value})
@@ -817,7 +817,7 @@ def from_constant(s: Statement) -> str:
     return "PROVED"
 
 
-def from_escape(s: Statement) -> str:
+def from_escape(s: ReportedStatement) -> str:
     """Whatever the constant K > 0, the relation fails at one point: the path gives its free variables, in terms of K.
 
     Shown for all K: each end of each variable's domain (without assuming these ends), and right < left. A whole number
@@ -840,7 +840,7 @@ def from_escape(s: Statement) -> str:
     return "REFUTED"
 
 
-VERDICTS: dict[tuple[str, str], Callable[[Statement], str]] = {
+VERDICTS: dict[tuple[str, str], Callable[[ReportedStatement], str]] = {
     ("for all", "value"): from_values,
     ("there is", "value"): from_values,
     ("for all", "counterexample"): from_counterexample,

@@ -23,7 +23,7 @@ Record = Mapping[str, Any]
 Relation = Literal["!=", "<", "<="]
 
 
-class Condition(NamedTuple):
+class SideCondition(NamedTuple):
     """An expression that must not be 0 ("!="), must be positive ("<"), or must not be negative ("<=").
 
     variables: by name, among them those of the sums and integrals around it.
@@ -41,22 +41,22 @@ class Condition(NamedTuple):
         sides = (self.text, "0") if self.relation == "!=" else ("0", self.text)
         return {"variables": list(self.variables.values()), "left": sides[0], "right": sides[1]}
 
-    def is_shown_by(self, other: Condition) -> bool:
+    def is_shown_by(self, other: SideCondition) -> bool:
         """Whether another one is about the same expression, at least as strong, on the same domain."""
         strong = other.relation == self.relation or other.relation == "<"
         return strong and self.text == other.text and self.variables == other.variables
 
 
-def as_condition(s: Record) -> Condition:
+def as_condition(s: Record) -> SideCondition:
     """The condition that a part states, as it was written."""
     source, relation = s["written"], s["relation"]
     sides = source["left"], source["right"]
     zero = sides[1] if relation == "!=" else sides[0]
     require(s["quantifier"] == "for all" and zero == "0" and relation in ("!=", "<", "<="), "a part that shows nothing")
-    return Condition(sides[0] if relation == "!=" else sides[1], relation, _scope(source["variables"]))
+    return SideCondition(sides[0] if relation == "!=" else sides[1], relation, _scope(source["variables"]))
 
 
-def conditions(s: Record) -> list[Condition]:
+def conditions(s: Record) -> list[SideCondition]:
     """What must hold so that the sides as written, and their variables' bounds, are defined on the whole domain.
 
     Without what the ranges of the expressions show.
@@ -65,7 +65,7 @@ def conditions(s: Record) -> list[Condition]:
     scope = _scope(source["variables"])
     texts = [source["left"], source["right"]]
     texts += [text for v in scope.values() for text in (v["lower"], v["upper"], v.get("exp_of")) if text is not None]
-    found: dict[str, Condition] = {}
+    found: dict[str, SideCondition] = {}
     for text in texts:
         for condition in _conditions(parsed(text), scope):
             key = repr(condition)  # sums over an index of one name may have other ends
@@ -78,7 +78,7 @@ def _scope(variables: list[Record]) -> dict[str, Record]:
     return {variable["name"]: variable for variable in variables}
 
 
-def _conditions(node: ast.expr, scope: dict[str, Record]) -> Iterator[Condition]:
+def _conditions(node: ast.expr, scope: dict[str, Record]) -> Iterator[SideCondition]:
     match node:
         case ast.Call(func=ast.Name(id="Sum" | "Integral" as kind), args=[term, *limits]):
             for limit in reversed(limits):
@@ -98,11 +98,11 @@ def _conditions(node: ast.expr, scope: dict[str, Record]) -> Iterator[Condition]
             yield from _conditions(term, scope)
             return
         case ast.BinOp(op=ast.Div(), right=right):
-            yield Condition(ast.unparse(right), "!=", scope)
+            yield SideCondition(ast.unparse(right), "!=", scope)
         case ast.BinOp(left=base, op=ast.Pow(), right=exponent):
             yield from _of_power(base, exponent, scope)
         case ast.Call(func=ast.Name(id=name), args=[inner]) if name in _OF_FUNCTIONS:
-            yield Condition(ast.unparse(inner), _OF_FUNCTIONS[name], scope)
+            yield SideCondition(ast.unparse(inner), _OF_FUNCTIONS[name], scope)
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr) and not isinstance(child, ast.Name | ast.Constant):
             yield from _conditions(child, scope)
@@ -112,16 +112,16 @@ _OF_FUNCTIONS: dict[str, Relation] = {"log": "<", "sqrt": "<=", "factorial": "<=
 """How 0 must stand to the argument."""
 
 
-def _of_power(base: ast.expr, exponent: ast.expr, scope: dict[str, Record]) -> Iterator[Condition]:
+def _of_power(base: ast.expr, exponent: ast.expr, scope: dict[str, Record]) -> Iterator[SideCondition]:
     """A base must be positive; not negative for positive exponents; for whole exponents at most it must not be 0."""
     span = range_of(exponent, scope)
     rises = span.low is not None and (span.low > 0 or (span.low == 0 and span.low_open))
     text = ast.unparse(base)
     if _is_whole(exponent, scope):
         if not (span.low is not None and span.low >= 0):
-            yield Condition(text, "!=", scope)
+            yield SideCondition(text, "!=", scope)
     else:
-        yield Condition(text, "<=" if rises else "<", scope)
+        yield SideCondition(text, "<=" if rises else "<", scope)
 
 
 def _is_whole(node: ast.expr, scope: Mapping[str, Record]) -> bool:
@@ -201,7 +201,7 @@ class Range(NamedTuple):
 _ANY, _AT_LEAST_0, _POSITIVE = Range(), Range(Fraction(0), low_open=False), Range(Fraction(0))
 
 
-def _is_plain(condition: Condition) -> bool:
+def _is_plain(condition: SideCondition) -> bool:
     """Whether the range of its expression shows a condition, or its value if it is a number."""
     node = parsed(condition.text)
     if _has_sign(node, condition.relation, condition.variables):

@@ -117,7 +117,7 @@ def _restricts(evidence: dict[str, Any]) -> None:
                     recheck.require(shown, f"it is not shown that the condition restricts {name}")
 
 
-def _stays_whole(old: recheck.Variable, new: recheck.Variable, after: recheck.Domain) -> bool:
+def _stays_whole(old: recheck.DomainVariable, new: recheck.DomainVariable, after: recheck.Domain) -> bool:
     """Whether a whole number still is one: by its kind, or as both its bounds are one whole number."""
     if not old.integer or new.integer:
         return True

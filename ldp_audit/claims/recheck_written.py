@@ -128,7 +128,7 @@ def _domain(variables: Sequence[Record]) -> recheck.Domain:
     """The variables by name; their bounds may have functions that no proof has."""
     flags = ("lower_open", "upper_open")
     return {
-        v["name"]: recheck.Variable(
+        v["name"]: recheck.DomainVariable(
             v["name"],
             v["lower"],
             v["upper"],
@@ -202,12 +202,12 @@ def _point(domain: recheck.Domain, fixed: Mapping[str, str], ranks: Mapping[str,
     return point
 
 
-def _linked(v: recheck.Variable, env: Env) -> Interval:
+def _linked(v: recheck.DomainVariable, env: Env) -> Interval:
     value = value_of(v.argument, env)
     return exponential(value) if v.function == "exp" else INTERVALS["log"](value)
 
 
-def _lies_inside(v: recheck.Variable, value: Interval, env: Env) -> bool | None:
+def _lies_inside(v: recheck.DomainVariable, value: Interval, env: Env) -> bool | None:
     """Whether the value is in the variable's domain; None where that is not decided."""
     if v.integer and not (value[0] == value[1] and value[0].denominator == 1):
         return False
@@ -216,7 +216,7 @@ def _lies_inside(v: recheck.Variable, value: Interval, env: Env) -> bool | None:
     return False if False in outcomes else None if None in outcomes else True
 
 
-def _choices(v: recheck.Variable, env: Env) -> list[Fraction]:
+def _choices(v: recheck.DomainVariable, env: Env) -> list[Fraction]:
     """Values of a variable, given those before it: the ends that belong to its domain, whole numbers, fractions."""
     low, high = (None if end is None else value_of(end, env) for end in (v.lower, v.upper))
     if low is not None and high is not None:

@@ -216,7 +216,7 @@ def _defined(statement: Statement) -> tuple[dict[str, Any], ...] | str:
     return tuple(found)
 
 
-def _condition_statement(condition: recheck_defined.Condition, variables: Sequence[Variable]) -> Statement:
+def _condition_statement(condition: recheck_defined.SideCondition, variables: Sequence[Variable]) -> Statement:
     """The statement of a condition under which an expression is defined.   variables: those outside of its sums and
     integrals."""
     names: dict[str, Any] = {**_FUNCTIONS, **{v.name: v for v in variables}}

@@ -129,10 +129,10 @@ def _not_alone(reason: str) -> ProgramError:
 
 def _enumerated(evaluation: Evaluation, search: InputSearch) -> tuple[PairChannel, ...]:
     counts = _Counts(evaluation, search.inputs)
-    counted: list[CountedPair] = []
+    counted: list[PairCounts] = []
     for first, second in search.pairs:
         sides = counts.of(first), counts.of(second)
-        counted.append(counted_pair(search.inputs, (first, second), sides, evaluation.total, evaluation.keys))
+        counted.append(pair_counts(search.inputs, (first, second), sides, evaluation.total, evaluation.keys))
     words = _words_of_examples(evaluation, search.inputs, [one for pair in counted for one in pair.exemplars])
 
     def worked_out(one: Exemplar) -> Example:
@@ -188,7 +188,7 @@ class Exemplar:
 
 
 @dataclass(frozen=True)
-class CountedPair:
+class PairCounts:
     """Two inputs' joint counts, and at most one output to show for each."""
 
     inputs: tuple[Any, Any]
@@ -211,9 +211,9 @@ class CountedPair:
         return PairChannel(*self.inputs, self.counts, tuple(exclusive), worst)
 
 
-def counted_pair(
+def pair_counts(
     inputs: Sequence[Any], places: tuple[int, int], sides: tuple[WordCounts, WordCounts], total: int, keys: OutputKeys
-) -> CountedPair:
+) -> PairCounts:
     """Join two inputs' counts, and choose the exclusive output of most words in each direction as an example.
 
     inputs: all of them.   places: the numbers of these two.   total: words of each.
@@ -233,7 +233,7 @@ def counted_pair(
         ratio = row[side] / row[1 - side]
         pair = places[side], places[1 - side]
         exemplars.append(_exemplar(inputs, pair, joined.key_in(row), keys, (None, None), ratio))
-    return CountedPair((inputs[places[0]], inputs[places[1]]), places, joined.counts, tuple(exemplars))
+    return PairCounts((inputs[places[0]], inputs[places[1]]), places, joined.counts, tuple(exemplars))
 
 
 def with_word(example: Example, word: tuple[int, ...], uniform: tuple[float, ...]) -> Example:

@@ -96,7 +96,7 @@ def by_structure(
 
 
 @dataclass(frozen=True)
-class _Drawn:
+class _SampledMap:
     """An input's map with its direction, and the outputs of random words, then of the first and last word.
 
     samples: the number of random words.   allowed: tolerated step back.   back: the largest observed.
@@ -112,7 +112,7 @@ class _Drawn:
     found: float
 
 
-def _drawn(one: OneUniform, rng: np.random.Generator, samples: int) -> _Drawn:
+def _drawn(one: OneUniform, rng: np.random.Generator, samples: int) -> _SampledMap:
     words = np.append(random_words(rng, one.size, samples), np.array([0, one.size - 1], dtype=np.uint64))
     one, back = with_direction(one, words)
     outputs = one.numbers(words)
@@ -120,7 +120,7 @@ def _drawn(one: OneUniform, rng: np.random.Generator, samples: int) -> _Drawn:
     again = search(one, outputs, allowed)
     if again.excluded.any():
         raise _lost(one, int(words[int(np.argmax(again.excluded))]))
-    return _Drawn(one, samples, words, outputs, allowed, max(back, again.step_back), float(again.seen.mean()))
+    return _SampledMap(one, samples, words, outputs, allowed, max(back, again.step_back), float(again.seen.mean()))
 
 
 def _lost(one: OneUniform, word: int) -> ValueError:
@@ -131,7 +131,7 @@ def _lost(one: OneUniform, word: int) -> ValueError:
     )
 
 
-def _bounds(first: _Drawn, second: _Drawn, error: float) -> tuple[LowerBounds, float]:
+def _bounds(first: _SampledMap, second: _SampledMap, error: float) -> tuple[LowerBounds, float]:
     """Exclusive outputs (0.0 and -0.0 count as equal) with the coarser channel; the largest step back observed."""
     exclusive, back = [], 0.0
     for mine, theirs in ((first, second), (second, first)):
@@ -143,7 +143,7 @@ def _bounds(first: _Drawn, second: _Drawn, error: float) -> tuple[LowerBounds, f
     return LowerBounds(first.one.x, second.one.x, _coarser(first, second), tuple(exclusive), worst), back
 
 
-def _exclusive(mine: _Drawn, theirs: _Drawn, found: Search, error: float) -> Exclusive:
+def _exclusive(mine: _SampledMap, theirs: _SampledMap, found: Reachability, error: float) -> Exclusive:
     """Exclusive outputs; the example is their median. A single one has a share of at least one word with certainty."""
     places = np.flatnonzero(found.excluded)
     hits = int(np.count_nonzero(found.excluded[: mine.samples]))
@@ -163,7 +163,7 @@ def _exclusive(mine: _Drawn, theirs: _Drawn, found: Search, error: float) -> Exc
     return Exclusive(mine.one.x, theirs.one.x, outputs, len(places), share, example)
 
 
-def _coarser(first: _Drawn, second: _Drawn) -> JointCounts | None:
+def _coarser(first: _SampledMap, second: _SampledMap) -> JointCounts | None:
     """The word counts between drawn outputs; None where words around the cuts are out of order."""
     cuts = _cuts(np.concatenate([first.outputs, second.outputs]))
     cuts = np.unique(np.concatenate([cuts, first.outputs[-2:], second.outputs[-2:]]))
@@ -209,7 +209,7 @@ def _say(progress: Callable[[str], None] | None, message: str) -> None:
 
 
 @dataclass(frozen=True)
-class Search:
+class Reachability:
     """The result of a search for outputs.
 
     seen: whether a word gives the output.   excluded: whether, by monotonicity, no word does; neither where steps back
@@ -227,7 +227,7 @@ class Search:
     step_back: float
 
 
-def search(one: OneUniform, wanted: np.ndarray, allowed: float, window: int = WINDOW) -> Search:
+def search(one: OneUniform, wanted: np.ndarray, allowed: float, window: int = WINDOW) -> Reachability:
     """Search for numbers, shape (m,), among the outputs.   allowed: tolerated step back."""
     ranks, has_below, has_above = first_not_below(one, wanted)
     nearest = one.at_ranks(ranks)
@@ -238,7 +238,7 @@ def search(one: OneUniform, wanted: np.ndarray, allowed: float, window: int = WI
     seen[missing] = near
     excluded = ~seen
     excluded[missing] &= margins >= _ROOM * back
-    return Search(seen, excluded, np.where(has_above, before, nearest), nearest, has_below, has_above, back)
+    return Reachability(seen, excluded, np.where(has_above, before, nearest), nearest, has_below, has_above, back)
 
 
 def first_not_below(one: OneUniform, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -26,7 +26,7 @@ BITS = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}
 
 
 @dataclass(frozen=True)
-class Finding:
+class TextbookCase:
     """A textbook program at two inputs in a dtype (a name in `BITS`), with its claimed epsilon, nats."""
 
     program: Any
@@ -48,15 +48,15 @@ class Finding:
         )
 
 
-def findings() -> list[Finding]:
+def findings() -> list[TextbookCase]:
     """The rows of the table, fast ones first within each program."""
     dtypes, few = list(BITS), ["bfloat16", "float16", "float32"]
-    rows = [Finding(TextbookLaplace(), dtype, (0.0, 1.0)) for dtype in dtypes]
-    rows += [Finding(TextbookSignedLaplace(), dtype, (0.0, 1.0)) for dtype in few]
-    rows += [Finding(TextbookTwoPoint(1.0), dtype, (-1.0, 1.0)) for dtype in dtypes]
-    rows += [Finding(TextbookTwoPoint(17.0), dtype, (-1.0, 1.0), 17.0) for dtype in ("float32", "float64")]
-    rows += [Finding(TextbookPiecewise(), dtype, inputs) for inputs in ((-1.0, 1.0), (0.3, 0.31)) for dtype in few]
-    rows += [Finding(TextbookBoxMuller(), dtype, (0.0, 1.0)) for dtype in few]
+    rows = [TextbookCase(TextbookLaplace(), dtype, (0.0, 1.0)) for dtype in dtypes]
+    rows += [TextbookCase(TextbookSignedLaplace(), dtype, (0.0, 1.0)) for dtype in few]
+    rows += [TextbookCase(TextbookTwoPoint(1.0), dtype, (-1.0, 1.0)) for dtype in dtypes]
+    rows += [TextbookCase(TextbookTwoPoint(17.0), dtype, (-1.0, 1.0), 17.0) for dtype in ("float32", "float64")]
+    rows += [TextbookCase(TextbookPiecewise(), dtype, inputs) for inputs in ((-1.0, 1.0), (0.3, 0.31)) for dtype in few]
+    rows += [TextbookCase(TextbookBoxMuller(), dtype, (0.0, 1.0)) for dtype in few]
     return rows
 
 

@@ -12,7 +12,7 @@ from sympy import Expr, Sum, cancel, exp, expand_log, factor, log, simplify
 from ldp_audit import mechanisms
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
-from ldp_audit.mechanisms.mechanism import Example
+from ldp_audit.mechanisms.mechanism import FamilyExample
 from ldp_audit.mechanisms.target import load
 from ldp_audit.mechanisms.variable import substituted, variables_of
 from ldp_audit.mechanisms.weights import SymbolicWeights
@@ -23,7 +23,7 @@ class Entry:
     """One family of mechanisms.   name: the class.   example: its example."""
 
     name: str
-    example: Example
+    example: FamilyExample
 
     def mechanism(self) -> Any:
         """The example, constructed."""

@@ -94,7 +94,7 @@ def check_parameters(mechanism: Any) -> None:
 
 
 @dataclass(frozen=True)
-class Example:
+class FamilyExample:
     """One mechanism of a family, for the documentation and for the tests over all families.
 
     target: the TARGET that names it.   letters: the meaning of the symbols of `symbolic()`, in words.
@@ -139,7 +139,7 @@ class Mechanism(ABC):
     parameters: ClassVar[Sequence[Parameter]] = ()
     """The numerical arguments with their domains, checked by the constructor."""
 
-    example: ClassVar[Example | None] = None
+    example: ClassVar[FamilyExample | None] = None
     """The example on the mechanisms page; every family of the registry has one, and defines `symbolic()`."""
 
     def __post_init__(self) -> None:

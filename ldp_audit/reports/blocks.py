@@ -117,7 +117,7 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Table:
+class CaptionedTable:
     """Rows under a header; the first cell of a row names it."""
 
     kind: ClassVar[str] = "table"
@@ -179,7 +179,7 @@ class Tiles:
     tiles: Sequence[Tile]
 
 
-Block: TypeAlias = Paragraph | Heading | Table | Items | Formula | Picture | Shares | Tiles
+Block: TypeAlias = Paragraph | Heading | CaptionedTable | Items | Formula | Picture | Shares | Tiles
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from ldp_audit.reports import markdown
 from ldp_audit.reports.blocks import (
     Badge,
     Block,
+    CaptionedTable,
     ClaimLink,
     Code,
     Formula,
@@ -24,7 +25,6 @@ from ldp_audit.reports.blocks import (
     Span,
     Strip,
     Strong,
-    Table,
     Text,
     Tiles,
     spans,
@@ -53,7 +53,7 @@ def _block(one: Block) -> str:
             return text(one.text)
         case Heading():
             return f"{'#' * (one.level + 2)} {plain(one.text)}"
-        case Table():
+        case CaptionedTable():
             return _table(one)
         case Items():
             return "\n".join(f"- {text(item)}" for item in one.items)
@@ -70,7 +70,7 @@ def _block(one: Block) -> str:
             return "\n".join(f"- {text(line)}" for line in lines)
 
 
-def _table(one: Table) -> str:
+def _table(one: CaptionedTable) -> str:
     lines = [f"*{plain(one.caption)}*", "", f"| {' | '.join(map(plain, one.head))} |", f"|{'---|' * len(one.head)}"]
     return "\n".join([*lines, *(f"| {' | '.join(text(cell) for cell in row)} |" for row in one.rows)])
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment
 
 from ldp_audit.reports import document, wording
-from ldp_audit.reports.blocks import Badge, ClaimLink, FoundLink, Heading, Section, Table, spans
+from ldp_audit.reports.blocks import Badge, CaptionedTable, ClaimLink, FoundLink, Heading, Section, spans
 from ldp_audit.reports.html import environment
 from ldp_audit.reports.page_names import claim_pages, paper_pages
 
@@ -118,7 +118,7 @@ def _paper(made: Environment, report: dict[str, Any], key: str) -> str:
         [ClaimLink(one["id"], key), f"{one['statement']} ({one['place']})", Badge(wording.tagged(one), one["verdict"])]
         for one in part["claims"]
     ]
-    listing = Table("Its claims, in order", ["claim", "statement", "verdict"], rows)
+    listing = CaptionedTable("Its claims, in order", ["claim", "statement", "verdict"], rows)
     return _page(made, "paper.html.j2", report, path, paper["title"], paper=paper, part=part, listing=listing)
 
 

@@ -29,10 +29,10 @@ from ldp_audit.training.mapped_data import MappedData
 from ldp_audit.training.pipeline import comparing_of, findings_of, judge, plan_class
 from ldp_audit.training.runs import (
     Canaries,
-    Event,
     Spending,
     Training,
     Work,
+    WorkerMessage,
     data_of,
     spread,
     stored,
@@ -233,7 +233,7 @@ class SweepProgress:
         self._kept, self._ended, self._of = 0, 0, len(jobs)
         self._after = ("", "", 0)
 
-    def heard(self, event: Event, finished: int) -> None:
+    def heard(self, event: WorkerMessage, finished: int) -> None:
         """Report an event of a run, or of the stage that `next` announced."""
         if self._say is None:
             return

@@ -273,7 +273,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Event:
+class WorkerMessage:
     """A worker's message: during a run, at its end with the record, or with an error.
 
     number: the task's.   done, rounds, accuracy: see `Advance`.   bad_input: whether the error is a ValueError.
@@ -388,10 +388,10 @@ class Task(NamedTuple):
     keep: Path | None = None
 
 
-Say = Callable[[Event], None]
+Say = Callable[[WorkerMessage], None]
 
 
-def ends_of(work: Work, tasks: Sequence[Task], pool: Pool, say: Say) -> Generator[Event, None, None]:
+def ends_of(work: Work, tasks: Sequence[Task], pool: Pool, say: Say) -> Generator[WorkerMessage, None, None]:
     """The final events of these tasks, in any order; `say` receives the rounds if the pool reports them.
 
     A cluster's workers keep no checkpoints: a run that is lost there starts again.
@@ -406,7 +406,7 @@ def ends_of(work: Work, tasks: Sequence[Task], pool: Pool, say: Say) -> Generato
                 error = f"{lost} while they computed a run ({task.what}){hint}"
             elif error is not None:
                 error = f"{error} ({task.what})"
-            yield event if error is None else Event(task.number, error=error)
+            yield event if error is None else WorkerMessage(task.number, error=error)
     finally:
         ends.close()
 
@@ -417,7 +417,7 @@ def spread(
     pool: Pool,
     *,
     folder: Path | None = None,
-    progress: Callable[[Event, int], None] | None = None,
+    progress: Callable[[WorkerMessage, int], None] | None = None,
 ) -> list[dict[str, Any]]:
     """The records of runs, accounts or audits, in their order.
 
@@ -440,7 +440,7 @@ def spread(
     ]
     finished = len(whats) - len(pending)
 
-    def say(event: Event) -> None:
+    def say(event: WorkerMessage) -> None:
         if progress is not None:
             progress(event, finished)
 
@@ -472,16 +472,16 @@ def stored(folder: Path, what: Computed, work: Work) -> Path:
     return folder / f"{what.file(work)}.json"
 
 
-def computed(work: Work, task: Task, say: Say) -> Event:
+def computed(work: Work, task: Task, say: Say) -> WorkerMessage:
     """Compute a task in this process and return its final event; `say` receives its rounds."""
 
     def after(done: float, rounds: int, accuracy: float | None) -> None:
-        say(Event(task.number, done, rounds, accuracy))
+        say(WorkerMessage(task.number, done, rounds, accuracy))
 
     try:
-        return Event(task.number, record=task.what.record(work, task.keep, after))
+        return WorkerMessage(task.number, record=task.what.record(work, task.keep, after))
     except (ValueError, OSError) as error:  # a full disk is no defect of the pipeline either
-        return Event(task.number, error=str(error), bad_input=True)
+        return WorkerMessage(task.number, error=str(error), bad_input=True)
 
 
 def _run_digest(work: Work, job: Job) -> str:

@@ -9,11 +9,11 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from ldp_audit.claims.explain import Cell, Choice, LocalChoice, Rule, explanations, prints
+from ldp_audit.claims.explain import Cell, LocalChoice, Rule, TableChoice, explanations, prints
 from tests.together import together
 
-POWERS = Choice("power", [1, 2, 3])
-OFFSETS = Choice("offset", [0, 1, -1])
+POWERS = TableChoice("power", [1, 2, 3])
+OFFSETS = TableChoice("offset", [0, 1, -1])
 MISPRINT = LocalChoice("k", "k", lambda k: [k, k - 1, k + 1, k + 2, k + 3])
 ROWS = [(30, 5), (30, 7), (41, 5), (41, 11), (53, 13), (67, 7)]
 
@@ -94,7 +94,7 @@ def test_a_large_family_may_fit_a_digit_or_two_and_says_that_this_is_luck() -> N
 
 def test_of_equals_the_plainer_comes_first() -> None:
     cells = [Cell("a", "0.25", "x", {})]
-    same = Choice("route", ["direct", "roundabout"])
+    same = TableChoice("route", ["direct", "roundabout"])
     ranked = explanations(cells, lambda _cell, _setting: Fraction(1, 4), [same])
     assert [found.settings["a"]["route"] for found in ranked] == ["direct", "direct", "roundabout", "roundabout"]
     assert [found.printing["x"] for found in ranked[:2]] == ["rounded", "cut off"]
@@ -174,7 +174,7 @@ def test_more_numbers_explained_are_less_likely_by_chance() -> None:
     [
         ([], [], None, "cells must be there"),
         ([Cell("a", "1", "x", {}), Cell("a", "2", "x", {})], [], None, "different names"),
-        ([Cell("a", "1", "x", {})], [Choice("base", [])], None, "got none for base"),
+        ([Cell("a", "1", "x", {})], [TableChoice("base", [])], None, "got none for base"),
         ([Cell("a", "1", "x", {"k": 3})], [], LocalChoice("k", "k", lambda _k: []), "got none for k at 3"),
         ([Cell("a", "1", "x", {})], [], LocalChoice("k", "k", lambda k: [k]), "missing in a"),
     ],

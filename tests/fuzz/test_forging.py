@@ -28,16 +28,16 @@ def test_no_forged_part_is_falsely_accepted(count: int) -> None:
     assert found["accepted certificate"] > 0.05 * count
 
 
-def _logarithms_never_touch(slacks: recheck.Slacks, v: recheck.Variable) -> None:
+def _logarithms_never_touch(slacks: recheck.Slacks, v: recheck.DomainVariable) -> None:
     if v.function == "log":
         slacks.signs[f"hi_{v.name}"] = 2
 
 
-def _ends_are_open(slacks: recheck.Slacks, v: recheck.Variable) -> None:
+def _ends_are_open(slacks: recheck.Slacks, v: recheck.DomainVariable) -> None:
     slacks.signs |= {name: 2 for name in (f"lo_{v.name}", f"hi_{v.name}") if name in slacks.signs and v.is_free}
 
 
-def _exponentials_never_touch(slacks: recheck.Slacks, v: recheck.Variable) -> None:
+def _exponentials_never_touch(slacks: recheck.Slacks, v: recheck.DomainVariable) -> None:
     if v.function == "exp":
         slacks.signs |= {name: 2 for name in (f"lo_{v.name}", f"hi_{v.name}") if name in slacks.signs}
 
@@ -47,7 +47,7 @@ def test_a_checker_with_a_hole_is_found_out(hole: object, monkeypatch: pytest.Mo
     """The first is the hole that there was: u - 1 - ln u counted as never 0."""
     add = recheck.Slacks._add  # noqa: SLF001  (a hole is made there)
 
-    def holed(slacks: recheck.Slacks, v: recheck.Variable) -> None:
+    def holed(slacks: recheck.Slacks, v: recheck.DomainVariable) -> None:
         add(slacks, v)
         hole(slacks, v)  # type: ignore[operator]
 

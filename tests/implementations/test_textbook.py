@@ -82,7 +82,7 @@ def test_the_samplers_draw_from_the_ideal_law_but_for_rounding(program: Any) -> 
 
 def test_laplace_in_32_bits_gives_most_outputs_of_one_input_away() -> None:
     """The shares to four digits, and one output worked out by hand: its word leads there, and no word of the other."""
-    found = findings.Finding(TextbookLaplace(), "float32", (0.0, 1.0)).run()
+    found = findings.TextbookCase(TextbookLaplace(), "float32", (0.0, 1.0)).run()
     assert (found.method, found.verdict, found.epsilon) == ("enumerated", "violated", math.inf)
     pair = found.pairs[0]
     assert found.delta(1.0) == pytest.approx(0.791, abs=0.005)  # numpy's log and torch's differ in the third digit
@@ -95,7 +95,7 @@ def test_laplace_in_32_bits_gives_most_outputs_of_one_input_away() -> None:
 
 @together(("dtype", "share"), [("bfloat16", 0.79297), ("float16", 0.80420)])
 def test_laplace_in_narrow_dtypes_has_disjoint_outputs_elsewhere(dtype: str, share: float) -> None:
-    found = findings.Finding(TextbookLaplace(), dtype, (0.0, 1.0)).run()
+    found = findings.TextbookCase(TextbookLaplace(), dtype, (0.0, 1.0)).run()
     assert (found.method, found.epsilon) == ("enumerated", math.inf)
     assert found.delta(1.0) == pytest.approx(share, abs=0.02)
     assert found.delta(50.0) == found.delta(1.0)
@@ -104,7 +104,7 @@ def test_laplace_in_narrow_dtypes_has_disjoint_outputs_elsewhere(dtype: str, sha
 @pytest.mark.slow
 def test_laplace_in_64_bits_by_structure() -> None:
     """Outputs of one input that no word of the other reaches, found by bisection."""
-    found = findings.Finding(TextbookLaplace(), "float64", (0.0, 1.0)).run()
+    found = findings.TextbookCase(TextbookLaplace(), "float64", (0.0, 1.0)).run()
     assert (found.method, found.verdict, found.epsilon) == ("monotone", "violated", math.inf)
     assert found.delta(1.0) > 0.7
 
@@ -120,7 +120,7 @@ def test_laplace_in_64_bits_by_structure() -> None:
     ],
 )
 def test_two_uniforms_in_narrow_dtypes_have_no_epsilon(dtype: str, program: Any, inputs: Any, least: float) -> None:
-    found = findings.Finding(program, dtype, inputs).run()
+    found = findings.TextbookCase(program, dtype, inputs).run()
     assert (found.method, found.verdict, found.epsilon) == ("enumerated", "violated", math.inf)
     assert least < found.delta(20.0) <= found.delta(1.0) < 0.75
 

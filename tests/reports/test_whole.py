@@ -61,7 +61,7 @@ def texts(block: blocks.Block) -> list[str]:
     match block:
         case blocks.Paragraph() | blocks.Heading():
             return [words_of(block.text)]
-        case blocks.Table():
+        case blocks.CaptionedTable():
             return [block.caption, *block.head, *(words_of(cell) for row in block.rows for cell in row)]
         case blocks.Items():
             return [words_of(item) for item in block.items]

@@ -19,7 +19,7 @@ import pytest
 from ldp_audit import workers as dask_cluster
 from ldp_audit.training.experiment import run_experiment
 from ldp_audit.training.mapped_data import MappedData
-from ldp_audit.training.runs import Event, Spending, Task, Training, Work, digest, ends_of, spread
+from ldp_audit.training.runs import Spending, Task, Training, Work, WorkerMessage, digest, ends_of, spread
 from ldp_audit.training.sweep import Sweep, jobs_of
 from ldp_audit.workers import Cluster, Ended, Processes, pool_of
 from tests.training.ldp_fl.small import images
@@ -50,7 +50,7 @@ def test_a_process_gives_the_records_of_this_one_and_says_what_goes_wrong(serial
     mark = tmp_path / "mark"
     jobs = [*JOBS, *failing("dies once", mark=str(mark)), *failing("raises"), *failing("refuses")]
     tasks = [Task(number, job, tmp_path / f"{number}.state") for number, job in enumerate(jobs)]
-    heard: list[Event] = []
+    heard: list[WorkerMessage] = []
     ends = {event.number: event for event in ends_of(WORK, tasks, Processes(1), heard.append)}
     assert mark.exists()
     assert plain([ends[number].record for number in range(4)]) == serial
@@ -64,7 +64,7 @@ def test_a_process_gives_the_records_of_this_one_and_says_what_goes_wrong(serial
 
 def test_runs_that_are_kept_are_not_computed_again(serial: Records, tmp_path: Path) -> None:
     spread(WORK, JOBS[:3], pool_of(), folder=tmp_path)
-    heard: list[Event] = []
+    heard: list[WorkerMessage] = []
     assert (
         plain(spread(WORK, JOBS, pool_of(), folder=tmp_path, progress=lambda event, _: heard.append(event))) == serial
     )
@@ -132,14 +132,14 @@ def test_what_goes_wrong_is_said_and_finished_runs_are_kept(tmp_path: Path) -> N
 def test_an_error_of_a_task_is_raised() -> None:
     for bad_input, kind in ((False, RuntimeError), (True, ValueError)):
         with pytest.raises(kind, match=r"^what went wrong$"):
-            spread(WORK, JOBS[:1], _Saying(Event(0, error="what went wrong", bad_input=bad_input)))
+            spread(WORK, JOBS[:1], _Saying(WorkerMessage(0, error="what went wrong", bad_input=bad_input)))
 
 
 @dataclass(frozen=True)
 class _Saying:
     """A pool whose one task ends so."""
 
-    event: Event
+    event: WorkerMessage
     local: bool = True
 
     def run(self, function: Any, shared: Any, take: Any, heard: Any) -> Generator[Ended, None, None]:

@@ -6,7 +6,7 @@ import pytest
 
 from ldp_audit.training import experiment
 from ldp_audit.training.experiment import SweepProgress, duration
-from ldp_audit.training.runs import Event
+from ldp_audit.training.runs import WorkerMessage
 from ldp_audit.training.sweep import Sweep, jobs_of
 from tests.together import together
 from tests.training.toy import Toy
@@ -26,17 +26,17 @@ def test_the_time_left_is_by_the_pace_since_the_first_event(clock: list[float]) 
     said: list[str] = []
     progress = SweepProgress(JOBS, said.append)
     clock[0] += 50  # workers start, which is no work
-    progress.heard(Event(2), 2)
+    progress.heard(WorkerMessage(2), 2)
     for number in (2, 3):
-        progress.heard(Event(number, 0, 2), 2)
+        progress.heard(WorkerMessage(number, 0, 2), 2)
     clock[0] += 5
-    progress.heard(Event(2, 0.5, 2), 2)
+    progress.heard(WorkerMessage(2, 0.5, 2), 2)
     clock[0] += 5
-    progress.heard(Event(2, 1, 2, 0.25), 2)
-    progress.heard(Event(3, 1, 2, 0.5), 2)
+    progress.heard(WorkerMessage(2, 1, 2, 0.25), 2)
+    progress.heard(WorkerMessage(3, 1, 2, 0.5), 2)
     clock[0] += 10
-    progress.heard(Event(2, 2, 2, 0.75), 2)
-    progress.heard(Event(2, record={}), 3)
+    progress.heard(WorkerMessage(2, 2, 2, 0.75), 2)
+    progress.heard(WorkerMessage(2, record={}), 3)
     assert said == [
         "2 of 4 runs; epsilon 1.0, dealing the data",
         "2 of 4 runs; epsilon 1.0, round 1 of 2",
@@ -53,9 +53,9 @@ def test_what_comes_after_the_runs_is_named() -> None:
     said: list[str] = []
     progress = SweepProgress(JOBS, said.append)
     progress.next("spend", "protocols", 3)
-    progress.heard(Event(0, record={}), 1)
+    progress.heard(WorkerMessage(0, record={}), 1)
     assert said == ["spend: 0 of 3 protocols", "spend: 1 of 3 protocols"]
-    SweepProgress(JOBS, None).heard(Event(0, 1, 2), 0)
+    SweepProgress(JOBS, None).heard(WorkerMessage(0, 1, 2), 0)
 
 
 @together(("seconds", "words"), [(0.4, "0 s"), (59.6, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")])

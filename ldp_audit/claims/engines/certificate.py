@@ -13,7 +13,7 @@ from typing import Any
 
 from sympy import Expr, Integer
 
-from ldp_audit.claims.engines.positive_form import Ends, Form, Slacks, is_long
+from ldp_audit.claims.engines.positive_form import Ends, Form, SlackSubstitution, is_long
 from ldp_audit.claims.engines.rational import NotRationalFunctionError
 from ldp_audit.claims.language.statement import Statement, is_linked, written
 from ldp_audit.mechanisms.variable import Variable
@@ -40,7 +40,7 @@ def prove(statement: Statement, cuts: int = _CUTS, least: int = 0) -> dict[str, 
 def prove_equality(statement: Statement) -> dict[str, Any] | None:
     """Evidence that the universal equality holds, and is defined, on its whole domain; None if not found."""
     try:
-        if not Slacks(statement.variables()).gap(statement).numerator.is_zero():
+        if not SlackSubstitution(statement.variables()).gap(statement).numerator.is_zero():
             return None
         shown = nonzero_divisors(statement)
     except (NotRationalFunctionError, ZeroDivisionError):
@@ -66,7 +66,7 @@ def prove_whole(statement: Statement, least: int = 0) -> dict[str, Any] | None:
     variables = statement.variables()
     for degree in (d for d in _DEGREES if d >= least) if _has_link(variables) else (1,):
         try:
-            if is_long(Slacks(variables, degree, plans(variables)[0]).gap(statement)):
+            if is_long(SlackSubstitution(variables, degree, plans(variables)[0]).gap(statement)):
                 return None  # and still longer at higher degrees
             known = divisor_forms(statement, degree)  # found in slacks that may not occur in the gap's own form
         except (NotRationalFunctionError, ZeroDivisionError):
@@ -130,7 +130,7 @@ def _on(
     statement: Statement, degree: int, ends: Mapping[str, Ends], known: Sequence[Form] | None
 ) -> dict[str, Any] | None:
     try:
-        slacks = Slacks(statement.variables(), degree, ends)
+        slacks = SlackSubstitution(statement.variables(), degree, ends)
         gap = slacks.gap(statement)
         slacks.add_forms(known or ())
         form = slacks.form(gap)
@@ -151,7 +151,7 @@ def divisor_forms(statement: Statement, degree: int = 1) -> list[Form] | None:
     None if one may be zero.
     """
     for ends in ({}, *plans(statement.variables(), linked=degree > 0)):
-        slacks = Slacks(statement.variables(), degree, ends)
+        slacks = SlackSubstitution(statement.variables(), degree, ends)
         slacks.gap(statement)
         forms = slacks.divisor_forms()
         if forms is not None:

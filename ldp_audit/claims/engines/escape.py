@@ -16,7 +16,7 @@ from sympy import Expr, Integer, Rational
 
 from ldp_audit.claims.engines.certificate import texts
 from ldp_audit.claims.engines.evaluate import bounds_of, holds_at, value
-from ldp_audit.claims.engines.positive_form import Slacks
+from ldp_audit.claims.engines.positive_form import SlackSubstitution
 from ldp_audit.claims.engines.simplest import points
 from ldp_audit.claims.language.statement import Statement, is_linked, written
 from ldp_audit.mechanisms.variable import Variable, substitute_domain, substituted
@@ -60,7 +60,7 @@ def along(statement: Statement, path: Path) -> Statement:
 
 def _divisors_along(statement: Statement, path: Path, degree: int) -> list[str] | None:
     """Forms of the statement's divisors on the path, also of those that cancel; None if one may be zero."""
-    slacks = Slacks(along(statement, path).variables(), degree)
+    slacks = SlackSubstitution(along(statement, path).variables(), degree)
     try:
         slacks.define(statement.variables(), path)
         slacks.gap(statement)

@@ -54,7 +54,7 @@ class _Factors:
 Ends = Literal["both", "lower", "upper", "none"]
 
 
-class Slacks:
+class SlackSubstitution:
     """The variables of a domain in terms of their slacks; collects the divisors that must not vanish.
 
     degree: of the Taylor polynomial below a linked exponential; odd, or 0 to use its own bounds only.

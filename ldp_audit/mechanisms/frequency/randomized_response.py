@@ -24,7 +24,7 @@ from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
 from ldp_audit.mechanisms.finite_precision import WholeWords
 from ldp_audit.mechanisms.inputs import array_of, numbers_of, whole_numbers
 from ldp_audit.mechanisms.log_space import expit
-from ldp_audit.mechanisms.mechanism import Example, Losses, Mechanism, Parameter
+from ldp_audit.mechanisms.mechanism import FamilyExample, Losses, Mechanism, Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, Source, rarer_words
 from ldp_audit.mechanisms.short_words import SHORT, Draw, Labels
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
@@ -46,7 +46,7 @@ class RandomizedResponse(Mechanism):
         Parameter("epsilon", Variable("epsilon", 0, oo, latex=EPSILON.latex), typical=(0.1, 10.0), infinite=True),
         Parameter("k", Variable("k", 2, oo, integer=True), typical=(2, 40)),
     )
-    example = Example(
+    example = FamilyExample(
         "RandomizedResponse(epsilon=1, k=3)",
         "x: the value; t = e^epsilon",
         worst=((0, {"x": 0}), (0, {"x": 1})),

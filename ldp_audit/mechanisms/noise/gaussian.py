@@ -26,7 +26,7 @@ from ldp_audit.mechanisms.finite_precision import AliasTable, FinitePrecisionNoi
 from ldp_audit.mechanisms.hockey_stick import Doubled, doubled, hockey_stick
 from ldp_audit.mechanisms.inputs import finite, numbers_of, single
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import INPUT, SENSITIVITY, AdditiveNoise, Example, Parameter, upper_profile
+from ldp_audit.mechanisms.mechanism import INPUT, SENSITIVITY, AdditiveNoise, FamilyExample, Parameter, upper_profile
 from ldp_audit.mechanisms.noise.noise_grid import NoiseGrid, floor_log2, require_moderate
 from ldp_audit.mechanisms.randomness import BITS, Source
 from ldp_audit.mechanisms.variable import Variable
@@ -58,7 +58,7 @@ class Gaussian(AdditiveNoise):
     replaced: float | None = None
 
     parameters = (Parameter("sigma", SIGMA, typical=(0.1, 10.0)), SENSITIVITY)
-    example = Example(
+    example = FamilyExample(
         "Gaussian(sigma=1)",
         "x: the input; sigma: the standard deviation",
     )

@@ -22,7 +22,7 @@ from ldp_audit.mechanisms.density import OUTPUT
 from ldp_audit.mechanisms.finite_precision import FinitePrecisionNoise
 from ldp_audit.mechanisms.inputs import finite, numbers_of, single
 from ldp_audit.mechanisms.log_space import excess, levels
-from ldp_audit.mechanisms.mechanism import INPUT, SENSITIVITY, AdditiveNoise, Example, Parameter
+from ldp_audit.mechanisms.mechanism import INPUT, SENSITIVITY, AdditiveNoise, FamilyExample, Parameter
 from ldp_audit.mechanisms.noise.laplace_noise import PARTS, discrete_laplace
 from ldp_audit.mechanisms.noise.noise_grid import NoiseGrid, floor_log2, require_moderate
 from ldp_audit.mechanisms.randomness import BITS, Source
@@ -58,7 +58,7 @@ class Laplace(AdditiveNoise):
 
     parameters = (Parameter("scale", SCALE, typical=(0.1, 10.0)), SENSITIVITY)
     mirrored = True
-    example = Example(
+    example = FamilyExample(
         "Laplace(scale=1)",
         "x: the input; b: the scale; neighbours lie within D",
         worst=((0, {"x": 0, "y": 0}), (0, {"x": SENSITIVITY.variable, "y": 0})),

@@ -20,7 +20,7 @@ from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import BUDGET, Example, Losses, Mechanism
+from ldp_audit.mechanisms.mechanism import BUDGET, FamilyExample, Losses, Mechanism
 from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.selection.ranking import DIMENSION, log_prob_by_rank, require_ranking
 from ldp_audit.mechanisms.variable import EPSILON, Variable
@@ -62,7 +62,7 @@ class ExponentialSelection(Mechanism):
     d: int
 
     parameters = (BUDGET, DIMENSION)
-    example = Example(
+    example = FamilyExample(
         "ExponentialSelection(epsilon=1, d=4)",
         "d: coordinates; i: a coordinate's rank by magnitude, 1 for the smallest; y = e^(epsilon/(d-1))",
         worst=((0, {"index": "last"}), (0, {"index": "first"})),

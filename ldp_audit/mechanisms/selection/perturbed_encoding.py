@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sympy import Expr, Integer, Sum, binomial, oo
 
 from ldp_audit.mechanisms.log_space import expit
-from ldp_audit.mechanisms.mechanism import Example
+from ldp_audit.mechanisms.mechanism import FamilyExample
 from ldp_audit.mechanisms.selection.ranking import DIMENSION, TOP, SetSelection
 from ldp_audit.mechanisms.variable import T, Variable
 from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
@@ -56,7 +56,7 @@ class PerturbedEncoding(SetSelection):
     d: int
     k: int
 
-    example = Example(
+    example = FamilyExample(
         "PerturbedEncoding(epsilon=1, d=4, k=1)",
         "d: coordinates; k: size of the top set; t = e^epsilon, of one bit",
         worst=((0, {}), (1, {})),

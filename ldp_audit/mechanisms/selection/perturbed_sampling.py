@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ldp_audit.mechanisms.mechanism import Example
+from ldp_audit.mechanisms.mechanism import FamilyExample
 from ldp_audit.mechanisms.selection.ranking import DIMENSION, TOP, SetSelection
 from ldp_audit.mechanisms.variable import T
 from ldp_audit.mechanisms.weights import SymbolicWeights
@@ -33,7 +33,7 @@ class PerturbedSampling(SetSelection):
     d: int
     k: int
 
-    example = Example(
+    example = FamilyExample(
         "PerturbedSampling(epsilon=1, d=4, k=1)",
         "d: coordinates; k: size of the top set; t = e^epsilon",
         worst=((0, {}), (1, {})),

@@ -21,7 +21,7 @@ from ldp_audit.losses.subsampled_loss import SamplingRate
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import Adjacency, Example, Mechanism, Parameter
+from ldp_audit.mechanisms.mechanism import Adjacency, FamilyExample, Mechanism, Parameter
 from ldp_audit.mechanisms.randomness import BITS, Source, source_of
 from ldp_audit.mechanisms.variable import Variable
 
@@ -57,7 +57,7 @@ class SubsampleRelease(Mechanism):
         Parameter("k", Variable("k", 0, oo, integer=True), typical=(1, 100)),
     )
     adjacency: ClassVar[Adjacency | None] = "add/remove"
-    example = Example(
+    example = FamilyExample(
         "SubsampleRelease(n=10, k=3)",
         "z: whether one record is in the data; n records with it, k draws",
     )

@@ -30,7 +30,7 @@ from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, finite_numbers, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import Example, Mechanism, upper_profile
+from ldp_audit.mechanisms.mechanism import FamilyExample, Mechanism, upper_profile
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.selection.perturbed_sampling import PerturbedSampling
 from ldp_audit.mechanisms.selection.ranking import indices, ranking, top_set
@@ -66,7 +66,7 @@ class TwoStage(Mechanism):
     value: Any
     clip: bool = False
 
-    example = Example(
+    example = FamilyExample(
         "TwoStage(PerturbedSampling(1, 3, 1), TwoPoint(0.5))",
         "the law of one coordinate; w: its value; P: the selection's probability of it; t = e^(the value's epsilon)",
         build=lambda: TwoStage(PerturbedSampling(1.0, 3, 1), TwoPoint(0.5)),

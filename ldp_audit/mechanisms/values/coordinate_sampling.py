@@ -24,7 +24,7 @@ from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, report_dtype
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import BUDGET, LENGTH, Example, Mechanism, Parameter, upper_profile
+from ldp_audit.mechanisms.mechanism import BUDGET, LENGTH, FamilyExample, Mechanism, Parameter, upper_profile
 from ldp_audit.mechanisms.randomness import NumpySource, Source, source_of
 from ldp_audit.mechanisms.values.sparse_report import SparseReport, scattered, thinned, two_parts
 from ldp_audit.mechanisms.values.two_point import TwoPoint
@@ -51,7 +51,7 @@ class CoordinateSampling(Mechanism):
     k: Any = None  # an int after construction
 
     parameters = (BUDGET, LENGTH)
-    example = Example(
+    example = FamilyExample(
         "CoordinateSampling(TwoPoint, epsilon=1, d=3, k=2)",
         "the law of one coordinate; w: its value; c = 0, r = 1; k of the d coordinates are sampled; t = e^(epsilon/k)",
         build=lambda: CoordinateSampling(TwoPoint, 1.0, 3, 2),

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.inputs import array_of, as_reports, clip, report_dtype, vectors
-from ldp_audit.mechanisms.mechanism import BUDGET, Example, Losses, Parameter
+from ldp_audit.mechanisms.mechanism import BUDGET, FamilyExample, Losses, Parameter
 from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.staircase import FiniteStaircase, Logs, Staircase
 from ldp_audit.mechanisms.variable import T, Variable
@@ -66,7 +66,7 @@ class DuchiVector(Staircase):
     printed: bool = False
 
     parameters = (BUDGET, Parameter("d", Variable("d", 1, 100_000, integer=True), typical=(1, 50)))
-    example = Example(
+    example = FamilyExample(
         "DuchiVector(epsilon=1, d=4)",
         "v: the input, rounded to a corner; N corners of all M = 2^d lie on its side; t = e^epsilon",
         worst=((0, {}), (1, {})),

@@ -23,7 +23,7 @@ from sympy import Rational
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
 from ldp_audit.mechanisms.inputs import array_of, clip, in_interval, numbers_of, report_dtype
-from ldp_audit.mechanisms.mechanism import BUDGET, Example, Losses, Mechanism
+from ldp_audit.mechanisms.mechanism import BUDGET, FamilyExample, Losses, Mechanism
 from ldp_audit.mechanisms.randomness import NumpySource, Source
 from ldp_audit.mechanisms.short_words import Draw, mixed
 from ldp_audit.mechanisms.values.piecewise import INPUT, PIECEWISE, Piecewise, PiecewiseGrid
@@ -56,7 +56,7 @@ class Hybrid(Mechanism):
     epsilon: float
 
     parameters = (BUDGET,)
-    example = Example(
+    example = FamilyExample(
         "Hybrid(epsilon=1)",
         "x: the input; alpha: the probability of PM; s = e^(epsilon/2)",
         worst=((3, {}), (2, {})),

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.finite_precision import FinitePrecision
 from ldp_audit.mechanisms.inputs import array_of, as_reports, clip, in_interval, numbers_of, report_dtype, single
-from ldp_audit.mechanisms.mechanism import BUDGET, Example, Losses, Mechanism
+from ldp_audit.mechanisms.mechanism import BUDGET, FamilyExample, Losses, Mechanism
 from ldp_audit.mechanisms.randomness import BITS, NumpySource, Source, rarer_words
 from ldp_audit.mechanisms.short_words import MOST_CELLS, PLACES, Draw, Windows
 from ldp_audit.mechanisms.variable import ROOT_T, Variable
@@ -55,7 +55,7 @@ class Piecewise(Mechanism):
     epsilon: float
 
     parameters = (BUDGET,)
-    example = Example(
+    example = FamilyExample(
         "Piecewise(epsilon=1)",
         "x: the input; s = e^(epsilon/2)",
         worst=((1, {}), (0, {})),

@@ -25,7 +25,7 @@ from sympy import oo
 from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, finite, finite_numbers, report_dtype, whole_numbers
-from ldp_audit.mechanisms.mechanism import LENGTH, Example, Mechanism, Parameter
+from ldp_audit.mechanisms.mechanism import LENGTH, FamilyExample, Mechanism, Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.values.sparse_report import SparseReport, scattered, thinned, two_parts
 from ldp_audit.mechanisms.values.two_point import TwoPoint
@@ -55,7 +55,7 @@ class RandomProjection(Mechanism):
     matrix: NDArray[np.float64]
     clip: bool = False
 
-    example = Example(
+    example = FamilyExample(
         "RandomProjection.drawn(TwoPoint(1), d=4, q=2, rng)",
         "the law of one of q combinations; w: its value, clipped; t = e^epsilon",
         build=lambda: RandomProjection.drawn(TwoPoint(1.0), 4, 2, np.random.default_rng(1)),

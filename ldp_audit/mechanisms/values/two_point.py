@@ -27,7 +27,7 @@ from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.finite_precision import WholeWords
 from ldp_audit.mechanisms.inputs import array_of, as_reports, clip, in_interval, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import expit
-from ldp_audit.mechanisms.mechanism import Example, Losses, Mechanism, Parameter
+from ldp_audit.mechanisms.mechanism import FamilyExample, Losses, Mechanism, Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, Source, rarer_words
 from ldp_audit.mechanisms.short_words import SHORT, Draw, TwoReports
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
@@ -69,7 +69,7 @@ class TwoPoint(Mechanism):
         Parameter("center", CENTER, typical=(-2.0, 2.0)),
         Parameter("radius", RADIUS, typical=(0.01, 3.0)),
     )
-    example = Example(
+    example = FamilyExample(
         "TwoPoint(epsilon=1)",
         "w: the input; c, r: center and radius of its range; t = e^epsilon",
         worst=((0, {"w": "upper"}), (0, {"w": "lower"})),

@@ -56,7 +56,7 @@ _CLOSING = """## What follows
 
 
 @dataclass(frozen=True)
-class Row:
+class ScopeSpend:
     """Epsilon of these reports: pure; at delta by name; and without names, by where the others' weights are."""
 
     scope: str
@@ -68,14 +68,14 @@ class Row:
     anywhere: float
 
 
-def rows(protocol: Protocol, scopes: Sequence[str] = SCOPES) -> tuple[Row, ...]:
+def rows(protocol: Protocol, scopes: Sequence[str] = SCOPES) -> tuple[ScopeSpend, ...]:
     """One weight and one client, in one round and in all; or some of these."""
     mechanism, shuffling = protocol.mechanisms[0], protocol.steps[0].shuffling
     clients = shuffling.clients if shuffling else 1
     anonymous = (shuffle(mechanism, clients, others=others) for others in ("center", "one end", "worst"))
     views = privacy_loss(mechanism), *anonymous
     times = (1, protocol.rounds, protocol.dimensions, protocol.rounds * protocol.dimensions)
-    found: list[Row] = []
+    found: list[ScopeSpend] = []
     for scope, reports in zip(SCOPES, times, strict=True):
         if scope in scopes:
             known = max((row.one_end[0] for row in found if row.reports <= reports), default=0.0)
@@ -88,16 +88,16 @@ def render() -> str:
     return "\n".join([_OPENING, *(section(one, rows(one)) for one in map(load_protocol, NAMES)), _CLOSING])
 
 
-def _row(scope: str, reports: int, views: tuple[PrivacyLoss, ...], known: float) -> Row:
+def _row(scope: str, reports: int, views: tuple[PrivacyLoss, ...], known: float) -> ScopeSpend:
     """One row.   known: a lower bound from fewer reports with the others at one end; more reports spend no less."""
     losses = [compose([(view, reports)]) for view in views]
     by_name, center, (low, high), (_, anywhere) = (loss.epsilon_bounds(DELTA) for loss in losses)
-    return Row(
+    return ScopeSpend(
         scope, reports, losses[0].supremum(), by_name, center, (max(low, known), high), min(anywhere, by_name[1])
     )
 
 
-def section(protocol: Protocol, counted: Sequence[Row]) -> str:
+def section(protocol: Protocol, counted: Sequence[ScopeSpend]) -> str:
     """The part of one setting, with these rows."""
     step, mechanism = protocol.steps[0], protocol.mechanisms[0]
     clients = step.shuffling.clients if step.shuffling else 1
@@ -117,7 +117,7 @@ def section(protocol: Protocol, counted: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def cells(counted: Sequence[Row]) -> list[str]:
+def cells(counted: Sequence[ScopeSpend]) -> list[str]:
     """The rows as lines of a table."""
     lines = []
     for row in counted:

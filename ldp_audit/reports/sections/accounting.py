@@ -7,6 +7,7 @@ from typing import Any
 from ldp_audit.reports.blocks import (
     Badge,
     Block,
+    CaptionedTable,
     ClaimLink,
     Heading,
     Items,
@@ -14,7 +15,6 @@ from ldp_audit.reports.blocks import (
     Picture,
     Section,
     Span,
-    Table,
     Text,
 )
 from ldp_audit.reports.sections.numbers import ends, epsilon, grouped, many, short
@@ -35,7 +35,7 @@ def accounting(report: dict[str, Any]) -> Section | None:
         [*(one["protocol"][key] for key in ("name", "adjacency")), *spent(one), epsilon(total(one, "basic"))]
         for one in found
     ]
-    blocks: list[Block] = [Paragraph(lead, "lead"), Table("Epsilon of everything", head, rows)]
+    blocks: list[Block] = [Paragraph(lead, "lead"), CaptionedTable("Epsilon of everything", head, rows)]
     for one in found:
         blocks += _one(one, {claim["id"]: claim["paper"] for claim in report["claims"]})
     return Section("accounting", "Accounting", blocks)
@@ -94,8 +94,10 @@ def _one(one: dict[str, Any], papers: dict[str, str]) -> list[Block]:
     blocks: list[Block] = [
         Heading(protocol["name"], one["key"]),
         Paragraph(about),
-        Table(f"Costs of {protocol['name']}", head, costs),
-        Table(f"Everything in {protocol['name']}, by convention", ["convention", "epsilon", "delta", "how"], rows),
+        CaptionedTable(f"Costs of {protocol['name']}", head, costs),
+        CaptionedTable(
+            f"Everything in {protocol['name']}, by convention", ["convention", "epsilon", "delta", "how"], rows
+        ),
     ]
     if one["figure"]:
         blocks.append(Picture(one["figure"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ldp_audit.reports.blocks import Badge, Block, Code, Heading, Paragraph, Section, Strip, Table, Text
+from ldp_audit.reports.blocks import Badge, Block, CaptionedTable, Code, Heading, Paragraph, Section, Strip, Text
 from ldp_audit.reports.sections.numbers import epsilon, many, short
 
 _MOST = 2.2
@@ -41,7 +41,7 @@ def overview(found: list[dict[str, Any]]) -> list[Block]:
     most = _MOST * max(claims) if claims else 1.1 * max(bounds, default=1.0)
     head = ["program", "claimed epsilon", f"0 to {short(most, 3)} nats", "at least", "verdict", "would show", "samples"]
     rows = [_row(one, most or 1.0) for one in found]
-    return [Table("Audits of programs by what they put out", head, rows), Paragraph(MARKS, "note")]
+    return [CaptionedTable("Audits of programs by what they put out", head, rows), Paragraph(MARKS, "note")]
 
 
 def _least(one: dict[str, Any]) -> float:

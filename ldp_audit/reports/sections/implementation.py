@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ldp_audit.reports import wording
-from ldp_audit.reports.blocks import Badge, Block, ClaimLink, Code, Heading, Items, Paragraph, Section, Table
+from ldp_audit.reports.blocks import Badge, Block, CaptionedTable, ClaimLink, Code, Heading, Items, Paragraph, Section
 from ldp_audit.reports.sections.numbers import many, short
 
 _PREFIX = "FP-"
@@ -36,7 +36,7 @@ def _claims(claims: list[dict[str, Any]]) -> list[Block]:
     ]
     return [
         Heading("Settled claims about floating point", "settled"),
-        Table("Claims about programs, settled by the engines", ["claim", "verdict", "statement"], rows),
+        CaptionedTable("Claims about programs, settled by the engines", ["claim", "verdict", "statement"], rows),
     ]
 
 
@@ -81,7 +81,7 @@ def _programs(programs: list[dict[str, Any]]) -> list[Block]:
             "Only one input: the share of random words whose output the other input never gives; an attacker who sees "
             "such an output knows the input. Not refuted: no violation among the words that were run, and no proof."
         ),
-        Table("What textbook programs guarantee as they run", head, rows),
+        CaptionedTable("What textbook programs guarantee as they run", head, rows),
     ]
     if shown:
         blocks += [Heading("Outputs that give the input away", "examples"), Items(shown)]

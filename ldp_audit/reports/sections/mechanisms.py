@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ldp_audit.reports.blocks import Block, Code, Formula, Heading, Paragraph, Picture, Section, Table
+from ldp_audit.reports.blocks import Block, CaptionedTable, Code, Formula, Heading, Paragraph, Picture, Section
 from ldp_audit.reports.sections.numbers import many, short
 
 
@@ -31,7 +31,10 @@ def mechanisms(report: dict[str, Any]) -> Section | None:
         for one in found
     ]
     head = ["mechanism", "calibrated to", "exact epsilon", "implemented", "bias there", "variance there"]
-    blocks: list[Block] = [Paragraph(lead, "lead"), Table("Epsilons, and moments at the worst input", head, rows)]
+    blocks: list[Block] = [
+        Paragraph(lead, "lead"),
+        CaptionedTable("Epsilons, and moments at the worst input", head, rows),
+    ]
     for one in found:
         blocks += _one(one)
     return Section("mechanisms", "Mechanisms", blocks)

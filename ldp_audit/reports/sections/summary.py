@@ -8,6 +8,7 @@ from ldp_audit.reports import training_page, wording
 from ldp_audit.reports.blocks import (
     Badge,
     Block,
+    CaptionedTable,
     ClaimLink,
     Code,
     Formula,
@@ -22,7 +23,6 @@ from ldp_audit.reports.blocks import (
     Shares,
     Span,
     Strong,
-    Table,
     Text,
 )
 from ldp_audit.reports.document import is_own
@@ -63,7 +63,7 @@ def _of_ones_own(report: dict[str, Any]) -> list[Block]:
             [_named(one), _set(one["statement"], one["latex"], one["place"]), _instead(one)] for one in report["claims"]
         ]
         blocks += [Heading("What is claimed, and what holds", "claimed"), Shares(counts(report["claims"]))]
-        blocks.append(Table("Every claim", ["claim", "claimed", "instead"], rows))
+        blocks.append(CaptionedTable("Every claim", ["claim", "claimed", "instead"], rows))
     if report["audits"]:
         blocks += [Heading("What the programs show", "audited"), *overview(report["audits"])]
     if report["accounting"]:
@@ -88,7 +88,7 @@ def _mechanism(one: dict[str, Any], name: str) -> list[Block]:
             for at in one["at"]
         ]
         head = ["epsilon in the definition", "exact epsilon", "attained by the inputs"]
-        blocks.append(Table(f"The exact epsilon of {one['name']}", head, rows))
+        blocks.append(CaptionedTable(f"The exact epsilon of {one['name']}", head, rows))
     elif one.get("why_not"):
         blocks.append(Paragraph(f"Its exact epsilon was not computed: {one['why_not']}.", "note"))
     return [*blocks, Picture(one["figure"])] if one.get("figure") else blocks
@@ -105,7 +105,7 @@ def _made(made: dict[str, Any], tool: dict[str, Any]) -> list[Block]:
     ]
     return [
         Heading("How this document was made", "made"),
-        Table("What repeats it", ["of this document", "value"], rows),
+        CaptionedTable("What repeats it", ["of this document", "value"], rows),
     ]
 
 
@@ -181,7 +181,9 @@ def _claimed(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block
     if rows:
         name = "paper" if papers else "source"
         blocks.append(
-            Table(f"{name.capitalize()}s and how many of their claims were settled", [name, "by", "claims"], rows)
+            CaptionedTable(
+                f"{name.capitalize()}s and how many of their claims were settled", [name, "by", "claims"], rows
+            )
         )
     if others:
         more = " more" if papers else ""
@@ -227,7 +229,7 @@ def _important(claims: list[dict[str, Any]], papers: list[dict[str, Any]]) -> li
     return sorted(false, key=lambda one: telling.index(one["id"]) if one["id"] in telling else len(telling))
 
 
-def _corrections(caption: str, claims: list[dict[str, Any]]) -> Table:
+def _corrections(caption: str, claims: list[dict[str, Any]]) -> CaptionedTable:
     rows: list[list[Text]] = [
         [
             _named(one),
@@ -236,7 +238,7 @@ def _corrections(caption: str, claims: list[dict[str, Any]]) -> Table:
         ]
         for one in claims
     ]
-    return Table(caption, ["claim", "claimed", "true"], rows)
+    return CaptionedTable(caption, ["claim", "claimed", "true"], rows)
 
 
 def _costs(report: dict[str, Any]) -> list[Block]:
@@ -253,7 +255,7 @@ def _spent(protocols: list[dict[str, Any]]) -> list[Block]:
     rows: list[list[Text]] = [[one["protocol"]["name"], one["protocol"]["adjacency"], *spent(one)] for one in protocols]
     says = f"Epsilon of whole runs, exact at delta = {short(protocols[0]['delta'])}"
     more = ["Every protocol, in every convention: ", SectionLink("accounting", "accounting"), "."]
-    return [Table(says, head, rows), Paragraph(more)]
+    return [CaptionedTable(says, head, rows), Paragraph(more)]
 
 
 def _accuracies(report: dict[str, Any]) -> list[Block]:
@@ -261,7 +263,7 @@ def _accuracies(report: dict[str, Any]) -> list[Block]:
     rows = [_trained(one["results"]) for one in report["training"]]
     more = ["All points, findings and figures: ", SectionLink("training", "training"), "."]
     return [
-        Table("Accuracy at the best point of each kind; their other settings may differ", head, rows),
+        CaptionedTable("Accuracy at the best point of each kind; their other settings may differ", head, rows),
         Paragraph(more),
     ]
 

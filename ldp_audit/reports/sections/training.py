@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ldp_audit.reports import training_page
-from ldp_audit.reports.blocks import Block, Heading, Paragraph, Picture, Section, Table
+from ldp_audit.reports.blocks import Block, CaptionedTable, Heading, Paragraph, Picture, Section
 
 
 def training(report: dict[str, Any]) -> Section | None:
@@ -19,7 +19,10 @@ def training(report: dict[str, Any]) -> Section | None:
         blocks += [Paragraph(line) for line in training_page.about(one["results"])]
         for table in training_page.tables(one["results"]):
             name = f"training-{place}-{table.title.lower().replace(' ', '-')}"
-            blocks += [Heading(table.title, name, 2), Table(_caption(one, table.title), table.rows[0], table.rows[1:])]
+            blocks += [
+                Heading(table.title, name, 2),
+                CaptionedTable(_caption(one, table.title), table.rows[0], table.rows[1:]),
+            ]
         blocks += [Picture(figure) for figure in one["figures"]]
     return Section("training", "Training", blocks)
 

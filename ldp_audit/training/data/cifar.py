@@ -24,7 +24,7 @@ LABELS = {"fine": len(FINE_CLASSES), "coarse": len(COARSE_CLASSES)}
 """CIFAR-100's kinds of labels, and the number of classes of each."""
 
 
-class Batch(NamedTuple):
+class LabelledPixels(NamedTuple):
     """The content of a file.   pixels: uint8, shape (n, 3072).   labels, of the requested kind: int64, shape (n,)."""
 
     pixels: NDArray[np.uint8]
@@ -38,9 +38,9 @@ def cifar_10(folder: Path, *, excerpt: bool = False) -> Images:
     """
     check_flag("excerpt", excerpt)
 
-    def read(path: Path) -> Batch:
+    def read(path: Path) -> LabelledPixels:
         records = _records(path, 1, None if excerpt else 10_000)
-        return Batch(records[:, 1:], _checked_labels(records[:, 0], 10, path))
+        return LabelledPixels(records[:, 1:], _checked_labels(records[:, 0], 10, path))
 
     names = [*(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin"]
     batches = [read(find_file(folder, [name], inside=["cifar-10-batches-bin"])) for name in names]
@@ -61,11 +61,11 @@ def cifar_100(folder: Path, *, labels: str = "fine", excerpt: bool = False) -> I
         records = _records(path, 2, None if excerpt else count)
         found = {"coarse": records[:, 0], "fine": records[:, 1]}
         _check_pairs(found["fine"], found["coarse"], path)
-        batches.append(Batch(records[:, 2:], found[labels].astype(np.int64)))
+        batches.append(LabelledPixels(records[:, 2:], found[labels].astype(np.int64)))
     return _images("cifar-100", batches[:1], batches[1], LABELS[labels])
 
 
-def _images(name: str, train: Sequence[Batch], test: Batch, classes: int) -> Images:
+def _images(name: str, train: Sequence[LabelledPixels], test: LabelledPixels, classes: int) -> Images:
     """The batches as images in [0, 1]."""
     labels = np.concatenate([batch.labels for batch in train])
     return Images(name, _scaled(train), labels, _scaled([test]), test.labels, classes)
@@ -101,7 +101,7 @@ def _records(path: Path, labels: int, count: int | None) -> NDArray[np.uint8]:
     return np.frombuffer(read_whole(path, length), np.uint8).reshape(-1, size)
 
 
-def _scaled(batches: Sequence[Batch]) -> NDArray[np.float32]:
+def _scaled(batches: Sequence[LabelledPixels]) -> NDArray[np.float32]:
     """The pixels in [0, 1], shape (n, 3, 32, 32), without a second copy in float32."""
     count = sum(len(batch.pixels) for batch in batches)
     scaled = np.empty((count, PIXELS), np.float32)

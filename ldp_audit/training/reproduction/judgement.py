@@ -53,7 +53,7 @@ Rates = dict[tuple[str, str], float]
 
 
 @dataclass(frozen=True)
-class Figure:
+class PrintedFigure:
     """A published figure beside the repeats'.   low, high: the test's interval, None for too few repeats."""
 
     row: Row
@@ -90,7 +90,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Judgement:
     """One way to read an experiment's results.
 
     name: of the choices of the learning rates, "" if there is none.   rates: those that were chosen.
@@ -98,11 +98,11 @@ class Reading:
 
     name: str
     rates: Rates
-    figures: tuple[Figure, ...]
+    figures: tuple[PrintedFigure, ...]
     comparisons: tuple[Comparison, ...]
 
 
-def judged(experiment: Experiment, results: Results) -> list[Reading]:
+def judged(experiment: Experiment, results: Results) -> list[Judgement]:
     """The verdicts on the figures and comparisons for which the results have the runs."""
     return [_reading(experiment, *one) for one in _readings(experiment, results)]
 
@@ -115,7 +115,7 @@ def evidence(name: str) -> list[str]:
     return summary(experiment, results, judged(experiment, results))
 
 
-def summary(experiment: Experiment, results: Results, readings: Sequence[Reading]) -> list[str]:
+def summary(experiment: Experiment, results: Results, readings: Sequence[Judgement]) -> list[str]:
     """The verdicts in sentences, and the spends if they are few; figures of a long table are counted."""
     lines = []
     for reading in readings:
@@ -185,7 +185,7 @@ def _ends(ends: Sequence[Any]) -> str:
     return interval((float(ends[0]), float(ends[1])))
 
 
-def _figure_words(figure: Figure, experiment: Experiment) -> str:
+def _figure_words(figure: PrintedFigure, experiment: Experiment) -> str:
     row, unit = figure.row, " points" if figure.row.unit == "points" else "%"
     printed, here = (value if row.unit == "points" else 100 * value for value in (row.printed, row.measured))
     test = f"mean of {len(row.values)} repeats, {experiment.margin_words}"
@@ -193,7 +193,7 @@ def _figure_words(figure: Figure, experiment: Experiment) -> str:
     return f"{figure.verdict}: {row.what}, printed {printed:.2f}{unit}, here {here:.2f}{unit} ({reason})."
 
 
-def _reading(experiment: Experiment, name: str, rates: Rates, results: Results) -> Reading:
+def _reading(experiment: Experiment, name: str, rates: Rates, results: Results) -> Judgement:
     plan = plan_class(experiment.pipeline)
     rows = comparing_of(plan)(results)
     found = judge(findings_of(plan), results)
@@ -202,7 +202,7 @@ def _reading(experiment: Experiment, name: str, rates: Rates, results: Results) 
         Comparison(one.says, one.place + other, WORDS[one.verdict], one.error_rate, dict(_parts(one.numbers)))
         for one in found
     ]
-    return Reading(name, rates, tuple(_figure(row, experiment.margin) for row in rows), tuple(comparisons))
+    return Judgement(name, rates, tuple(_figure(row, experiment.margin) for row in rows), tuple(comparisons))
 
 
 def _parts(numbers: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -215,13 +215,13 @@ def _parts(numbers: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, Ma
                 yield from _parts(part, key)
 
 
-def _figure(row: Row, margin: float) -> Figure:
+def _figure(row: Row, margin: float) -> PrintedFigure:
     differences = [value - row.printed for value in row.values]
     tested, numbers = within(differences, margin / (1 if row.unit == "points" else 100), ERROR_RATE)
     verdict = WORDS["not tested" if row.other else "not compared" if row.idle else tested]
     if numbers["low"] is None:
-        return Figure(row, verdict, None, None)
-    return Figure(row, verdict, row.printed + numbers["low"], row.printed + numbers["high"])
+        return PrintedFigure(row, verdict, None, None)
+    return PrintedFigure(row, verdict, row.printed + numbers["low"], row.printed + numbers["high"])
 
 
 def _readings(experiment: Experiment, results: Results) -> Iterator[tuple[str, Rates, Results]]:

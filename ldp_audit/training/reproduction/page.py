@@ -13,8 +13,8 @@ from typing import Any
 from ldp_audit.training.reproduction.judgement import (
     ERROR_RATE,
     Comparison,
-    Figure,
-    Reading,
+    Judgement,
+    PrintedFigure,
     choosing_scores,
     judged,
     spends,
@@ -76,7 +76,7 @@ def page(records: Traversable | None = None) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _judgements(one: Experiment, readings: Sequence[Reading]) -> Iterator[str]:
+def _judgements(one: Experiment, readings: Sequence[Judgement]) -> Iterator[str]:
     """Figures and comparisons, with a verdict for each reading."""
     names = [reading.name or "here" for reading in readings]
     rows = [
@@ -105,7 +105,7 @@ def _value(value: float, row: Row) -> str:
     return f"{value:.2f} points" if row.unit == "points" else f"{100 * value:.2f}%"
 
 
-def _figure_cell(one: Figure) -> str:
+def _figure_cell(one: PrintedFigure) -> str:
     scale = 1 if one.row.unit == "points" else 100
     ends = "" if one.low is None or one.high is None else f" [{scale * one.low:.2f}, {scale * one.high:.2f}]"
     reason = " (other data)" if one.row.other else f" ({one.row.idle})" if one.row.idle else ""
@@ -120,7 +120,7 @@ def _difference(part: Mapping[str, Any]) -> str:
     return f"{mean}{ends}{f' ({sides}{constant})' if sides else ''}{': not compared' if 'why' in part else ''}"
 
 
-def _chapter(one: Experiment, results: Mapping[str, Any], readings: Sequence[Reading]) -> Iterator[str]:
+def _chapter(one: Experiment, results: Mapping[str, Any], readings: Sequence[Judgement]) -> Iterator[str]:
     runs, tool, data = results["runs"], results["tool"], results["data"]
     hours = sum(run["seconds"] for run in runs) / 3600
     devices = dict.fromkeys(f"{run['device']['name']}, torch {run['device']['torch']}" for run in runs)
@@ -161,7 +161,7 @@ def _accuracies(one: Experiment, results: Mapping[str, Any]) -> tuple[list[str],
     return ["accuracy, %", *(f"round {at}" for at in rounds), "each repeat", "seeds"], iter(rows)
 
 
-def _rates(one: Experiment, results: Mapping[str, Any], readings: Sequence[Reading]) -> Iterator[str]:
+def _rates(one: Experiment, results: Mapping[str, Any], readings: Sequence[Judgement]) -> Iterator[str]:
     """Accuracy of each solution at each learning rate on the choosing repeats, and the choices."""
     scores = choosing_scores(results, one)
     if not scores:

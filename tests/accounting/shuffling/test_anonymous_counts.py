@@ -19,7 +19,7 @@ from ldp_audit.accounting.shuffling.anonymous_counts import (
     loss_of_count,
 )
 from ldp_audit.mechanisms.log_space import expit
-from ldp_audit.papers.ldp_fl.attacks.membership_limit import advantage, compose
+from ldp_audit.papers.ldp_fl.attacks.membership_limit import advantage, compose_counts
 from tests.accounting.count_in_balls import in_balls
 from tests.together import together
 
@@ -136,7 +136,7 @@ def test_a_count_rarer_than_any_float_has_its_loss(others: str, chance: float) -
     for laws in (named, anonymous_count(n, 1.0, others=[chance] * (n - 1))):
         assert laws.first.min() == 0
         assert laws.epsilon(0.0) == pytest.approx(1.0, rel=1e-15)
-        assert compose(laws, 3).largest == pytest.approx(3.0, rel=1e-15)
+        assert compose_counts(laws, 3).largest == pytest.approx(3.0, rel=1e-15)
         for level in (-0.5, 0.3, 0.999):
             truth = in_balls(1.0, level, [chance] * (n - 1))
             assert laws.log_delta(level) == pytest.approx(truth, rel=1e-12, abs=1e-12)

@@ -15,7 +15,7 @@ from typing import Any
 from sympy import Expr, Integer, Mul, Rational, log
 
 from ldp_audit.claims.engines.evaluate import Point, Value, enclosure, value
-from ldp_audit.claims.explain import Cell, Choice, Explanation, LocalChoice, Rule, explanations
+from ldp_audit.claims.explain import Cell, Explanation, LocalChoice, Rule, TableChoice, explanations
 from ldp_audit.claims.language.statement import Statement, at_most, less, prints_as
 from ldp_audit.papers.fedmd_nfdp.claims.symbols import (
     DELTA_WITH,
@@ -68,9 +68,9 @@ def _draws(printed: int) -> list[int]:
 
 
 CHOICES = (
-    Choice("formula", tuple(THEOREMS)),
-    Choice("base of the logarithm", tuple(BASES)),
-    Choice("number of records", tuple(SIZES)),
+    TableChoice("formula", tuple(THEOREMS)),
+    TableChoice("base of the logarithm", tuple(BASES)),
+    TableChoice("number of records", tuple(SIZES)),
 )
 DRAWS = LocalChoice("k", "k", _draws)
 

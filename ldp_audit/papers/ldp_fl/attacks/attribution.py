@@ -137,7 +137,7 @@ def _shown(share: Share) -> str:
 
 
 @dataclass(frozen=True)
-class Cell:
+class ArrivalInterval:
     """An interval of time, `length` windows long, in which the clients first .. last - 1 by start may send."""
 
     length: Fraction
@@ -199,7 +199,7 @@ class Arrivals:
         """The distance of the first and the last start, as a share of the window."""
         return (max(self.starts) - min(self.starts)) / self.window
 
-    def cells(self) -> Iterator[Cell]:
+    def cells(self) -> Iterator[ArrivalInterval]:
         """The intervals of time in which a report can arrive, in order."""
         starts = sorted(self.starts)
         ends = [start + self.window for start in starts]
@@ -207,7 +207,7 @@ class Arrivals:
         for left, right in pairwise(points):
             first, last = bisect_right(ends, left), bisect_right(starts, left)
             if first < last:
-                yield Cell(right - left, first, last)
+                yield ArrivalInterval(right - left, first, last)
 
     def covered(self) -> Fraction:
         """The length of the union of the windows, in windows: between 1 and n."""

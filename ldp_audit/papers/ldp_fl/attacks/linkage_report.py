@@ -26,7 +26,7 @@ from ldp_audit.papers.ldp_fl.attacks.membership_limit import (
     advantage,
     break_even_clients,
     check_delta,
-    compose,
+    compose_counts,
     compose_signals,
     limit_advantage,
     signal,
@@ -194,7 +194,7 @@ def _view(
     if n <= MOST_CLIENTS:
         laws = anonymous_count(n, epsilon, others=others)
         found = advantage(laws, m)
-        central = laws.epsilon(delta) if m == 1 else compose(laws, m).epsilon(delta)
+        central = laws.epsilon(delta) if m == 1 else compose_counts(laws, m).epsilon(delta)
         if laws.advantage() > 0:
             needed, surely = (smallest_dimension(laws, rounds, WANTED, surely=one) for one in (False, True))
     else:

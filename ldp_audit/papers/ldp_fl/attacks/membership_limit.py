@@ -87,7 +87,7 @@ class NormalLoss:
         return high
 
 
-def compose(laws: CountLaws, m: int) -> NormalLoss:
+def compose_counts(laws: CountLaws, m: int) -> NormalLoss:
     """The sum of the losses of m independent counts, in the normal limit. m: a whole number >= 1."""
     whole(m, "m")
     instance(laws, CountLaws, "laws", "the distributions of a count")

@@ -17,7 +17,7 @@ from ldp_audit.papers.ldp_fl.attacks.membership_limit import (
     NormalLoss,
     advantage,
     break_even_clients,
-    compose,
+    compose_counts,
     compose_signals,
     limit_advantage,
     signal,
@@ -90,7 +90,7 @@ def test_central_epsilons_that_were_computed_apart(
     laws = anonymous_count(n, epsilon, others=others)
     # The second three were taken from the normal limit, with two digits printed.
     assert laws.epsilon(1e-5) == pytest.approx(alone, abs=0.0006 if others == "one end" else 0.02)
-    assert compose(laws, 10**5).epsilon(1e-5) == pytest.approx(together, rel=0.005)
+    assert compose_counts(laws, 10**5).epsilon(1e-5) == pytest.approx(together, rel=0.005)
 
 
 @together(("n", "m"), [(1, 1), (1, 5), (2, 1), (2, 4), (3, 5), (5, 4)])
@@ -119,7 +119,7 @@ def test_the_squared_hellinger_distance_is_that_of_the_fractions() -> None:
 
 def test_weak_signals_are_those_of_the_closed_formula() -> None:
     for others in ("one end", "center"):
-        exact = compose(anonymous_count(10**4, 1.0, others=others), 10**4)
+        exact = compose_counts(anonymous_count(10**4, 1.0, others=others), 10**4)
         formula = compose_signals(10**4, 1.0, 10**4, others=others)
         assert exact.epsilon(1e-5) == pytest.approx(formula.epsilon(1e-5), rel=2e-3)
         mu = math.sqrt(10**4 * signal(10**4, 1.0, others=others))
@@ -165,14 +165,14 @@ def test_the_ends_of_break_even() -> None:
 
 
 def test_no_loss_exceeds_the_pure_bound() -> None:
-    loss = compose(anonymous_count(500, 10.0), 100)
+    loss = compose_counts(anonymous_count(500, 10.0), 100)
     assert loss.epsilon(1e-9) <= 1000 + 1e-9
     assert loss.epsilon(0.0) == pytest.approx(1000)
     assert loss.delta(1001.0) == 0
 
 
 def test_an_absent_client_costs_infinity_at_delta_0_and_little_above() -> None:
-    loss = compose(anonymous_count(1000, 1.0, others="center", against="absent"), 100)
+    loss = compose_counts(anonymous_count(1000, 1.0, others="center", against="absent"), 100)
     assert math.isinf(loss.epsilon(0.0))
     assert loss.epsilon(1e-5) < 20
 
@@ -259,7 +259,7 @@ def test_bad_input_is_named(arguments: dict, message: str) -> None:
         (lambda: break_even_clients(1.0, 1, 1, math.nan, 0.1), "target_epsilon must be a number >= 0, got nan"),
         (lambda: break_even_clients(0.0, 1, 1, 1.0, 2.0), r"delta must be in \[0, 1\), got 2.0"),
         (lambda: compose_signals(10, 1.0, -5), "m must be a whole number .* got -5"),
-        (lambda: compose(anonymous_count(3, 1.0), 0), "m must be a whole number .* got 0"),
+        (lambda: compose_counts(anonymous_count(3, 1.0), 0), "m must be a whole number .* got 0"),
         (lambda: advantage(anonymous_count(3, 1.0), True), "m must be a whole number .* got True"),
         (lambda: smallest_dimension(anonymous_count(3, 1.0), 0, 0.5), "rounds must be a whole number .* got 0"),
         (lambda: compose_signals(10, 1.0, 5).delta(math.nan), "epsilon must be a number >= 0, got nan"),
