@@ -3,14 +3,16 @@
     python benchmarks/reading.py [--only CASE] [--list CASE] [--strict]
 
 Each case is one call, in a process of its own with all imports done before. Counted are the functions under ldp_audit/
-that are entered in any thread, and their files; lambdas and comprehensions count for their file alone, module bodies
-not at all. Worker processes are not traced, and no case starts any. --list prints the files of one case with the number
+that are entered in any thread, their files and the lines of these, and the tuned constants that they read: names in
+capitals at the top of a module with a number in their value. Lambdas and comprehensions count for their file alone,
+module bodies not at all. Worker processes are not traced, and no case starts any. --list prints the files of one case with the number
 of functions entered in each; --strict exits 1 if a case enters more files than its limit.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import importlib
 import io
@@ -86,19 +88,22 @@ def main() -> int:
         sys.stdout.write(json.dumps(traced(CASES[options.trace])))
         return 0
     if options.list:
-        sys.stdout.writelines(f"{n:4d}  {file}\n" for file, n in sorted(_in_a_process(options.list).items()))
+        sys.stdout.writelines(f"{n:4d}  {file}\n" for file, n in sorted(_in_a_process(options.list)["files"].items()))
         return 0
-    sys.stdout.write("| case | files | limit | functions | call |\n|---|---|---|---|---|\n")
+    sys.stdout.write("| case | files | limit | lines | functions | constants | call |\n|---|---|---|---|---|---|---|\n")
     over = False
     for name in [options.only] if options.only else CASES:
-        files, case = _in_a_process(name), CASES[name]
+        met, case = _in_a_process(name), CASES[name]
+        files = met["files"]
         over |= len(files) > case.limit
-        sys.stdout.write(f"| {name} | {len(files)} | {case.limit} | {sum(files.values())} | {case.says} |\n")
+        lines = sum(len((ROOT / file).read_text(encoding="utf-8").splitlines()) for file in files)
+        counts = f"{len(files)} | {case.limit} | {lines:,} | {sum(files.values())} | {met['constants']}"
+        sys.stdout.write(f"| {name} | {counts} | {case.says} |\n")
     return int(over and options.strict)
 
 
-def traced(case: Case) -> dict[str, int]:
-    """The files that the case enters, run in an empty folder and without output."""
+def traced(case: Case) -> dict[str, Any]:
+    """The files that the case enters, and the number of constants, run in an empty folder and without output."""
     for module in pkgutil.walk_packages([str(ROOT)], "ldp_audit."):
         if not module.name.endswith("__main__"):
             with contextlib.suppress(ImportError):  # of packages of an extra
@@ -106,7 +111,7 @@ def traced(case: Case) -> dict[str, int]:
     call, nowhere = case.prepare(), contextlib.redirect_stdout(io.StringIO())
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), nowhere, entered_codes() as codes:
         call()
-    return by_file(codes)
+    return {"files": by_file(codes), "constants": len(constants_read(codes))}
 
 
 @contextlib.contextmanager
@@ -137,7 +142,53 @@ def by_file(codes: Iterable[CodeType], root: Path = ROOT) -> dict[str, int]:
     return dict(counts)
 
 
-def _in_a_process(name: str) -> dict[str, int]:
+def constants_read(codes: Iterable[CodeType], root: Path = ROOT) -> set[tuple[str, str]]:
+    """The tuned constants of the package that these functions name: the file that defines each, and its name."""
+    known = {file: tuned_constants(file.read_text(encoding="utf-8")) for file in root.rglob("*.py")}
+    homes: dict[str, set[str]] = {}
+    for file, names in known.items():
+        for name in names:
+            homes.setdefault(name, set()).add(file.relative_to(root).as_posix())
+    found = set()
+    for code in codes:
+        path = Path(code.co_filename)
+        if path.is_relative_to(root):
+            for name in set(code.co_names) & homes.keys():
+                own = path.relative_to(root).as_posix()
+                home = own if own in homes[name] else min(homes[name])  # else it is imported from there
+                found.add((home, name))
+    return found
+
+
+def tuned_constants(source: str) -> dict[str, str]:
+    """Names in capitals at the top of a module that are bound to a number, or to some: each with its value as written.
+
+    A tuple of such names counts one by one. Texts, types and definitions of mathematics are no constants.
+    """
+    found: dict[str, str] = {}
+    for node in ast.parse(source).body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for target in targets:
+            pairs = [(target, node.value)]
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                pairs = list(zip(target.elts, node.value.elts, strict=False))
+            for name, value in pairs:
+                if isinstance(name, ast.Name) and name.id.upper() == name.id and is_tuned(value):
+                    found[name.id] = ast.unparse(value)
+    return found
+
+
+def is_tuned(value: ast.expr) -> bool:
+    """Whether a value is made of numbers by arithmetic, tuples and numpy's or math's functions of numbers."""
+    nodes = list(ast.walk(value))
+    numbers = [one for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, int | float)]
+    texts = [one for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    return bool(numbers) and not texts and not any(isinstance(one, ast.Dict | ast.Lambda | ast.Set) for one in nodes)
+
+
+def _in_a_process(name: str) -> dict[str, Any]:
     command = [sys.executable, str(Path(__file__).resolve()), "--trace", name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
