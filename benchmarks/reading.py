@@ -5,8 +5,8 @@
 Each case is one call, in a process of its own with all imports done before. Counted are the functions under ldp_audit/
 that are entered in any thread, their files and the lines of these, and the tuned constants that they read: names in
 capitals at the top of a module with a number in their value. Lambdas and comprehensions count for their file alone,
-module bodies not at all. Worker processes are not traced, and no case starts any. --list prints the files of one case with the number
-of functions entered in each; --strict exits 1 if a case enters more files than its limit.
+module bodies not at all. Worker processes are not traced, and no case starts any. --list prints the files of one case
+with the number of functions entered in each; --strict exits 1 if a case enters more files than its limit.
 """
 
 from __future__ import annotations
