@@ -21,23 +21,34 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any
 
 import mpmath
 import numpy as np
 from mpmath.libmp import NoConvergence
 from numpy.typing import ArrayLike, NDArray
-from sympy import Add, Dummy, Expr, Poly, Rational, cancel, diff, fraction, lambdify
+from sympy import Add, Expr, Poly, Rational, cancel, diff, fraction
 
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.mechanisms.bound_sampling import DIGITS, GridChannel, as_fraction
-from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.bound_sampling import GridChannel
+from ldp_audit.mechanisms.density import SymbolicDistribution
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
 from ldp_audit.mechanisms.inputs import in_interval, numbers_of, whole_numbers
 from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.parameter_values import DIGITS, compiled, parameter_values
 from ldp_audit.mechanisms.randomness import BITS
 from ldp_audit.mechanisms.variable import Variable
+
+_ROUNDED = 60
+"""Digits of the probabilities that are rounded to counts of words."""
+
+_CELLS = 512
+"""Cells of the density's support in `implemented`."""
+
+_STEPS = 32
+"""Steps of the input grid in `implemented` where there is a density."""
 
 NOTHING = mpmath.mpf(10) ** -700
 """Smaller numbers are rounding errors and count as 0; 1e-300 is a float, and e**-700."""
@@ -65,19 +76,19 @@ class BoundChannel(Mechanism):
     Raises ValueError for a missing or unknown parameter, and for a number outside a parameter's domain.
     """
 
-    channel: SymbolicChannel
+    channel: SymbolicDistribution
     values: Mapping[str, float]
 
     def __post_init__(self) -> None:
         _require_free(self.channel)
-        numbers = _parameter_numbers(self.channel, self.values)
+        numbers = parameter_values(self.channel, self.values)
         object.__setattr__(self, "values", dict(self.values))
         object.__setattr__(self, "_parameters", numbers)
 
     def __repr__(self) -> str:
         return f"{self.channel.name} at {', '.join(f'{name}={value!r}' for name, value in self.values.items())}"
 
-    def symbolic(self) -> SymbolicChannel:
+    def symbolic(self) -> SymbolicDistribution:
         """The definition."""
         return self.channel
 
@@ -147,7 +158,7 @@ class BoundChannel(Mechanism):
     def implemented(self, bits: int = 64) -> GridChannel:
         """The finite-precision distribution of `sample`: finitely many inputs and outputs, on fixed grids."""
         self._require_affine()
-        return GridChannel.of(self, int(BITS.check(bits)))
+        return _on_grids(self, int(BITS.check(bits)))
 
     def support(self) -> tuple[Any, Any]:
         """The interval that supports the density, in high precision; ValueError where it depends on the input."""
@@ -224,7 +235,7 @@ class BoundChannel(Mechanism):
     def _table(self) -> FiniteChannel:
         """The finite channel of the candidates, with the suprema of this one."""
         with mpmath.workdps(DIGITS):
-            return FiniteChannel([list(map(as_fraction, row)) for row in self._rows])
+            return FiniteChannel([list(map(_as_fraction, row)) for row in self._rows])
 
     @cached_property
     def _rows(self) -> list[list[Any]]:
@@ -388,6 +399,58 @@ class BoundChannel(Mechanism):
             return _function_of(expression, (), self._parameters)()  # type: ignore[attr-defined]
 
 
+@lru_cache(maxsize=32)
+def _on_grids(bound: BoundChannel, bits: int) -> GridChannel:
+    grids = tuple(_grid(bound, place) for place in range(len(bound.channel.inputs)))
+    with mpmath.workdps(DIGITS):
+        edges = _edges(bound)
+        points = map(_exact, bound.channel.inputs, grids, bound.ends())
+        masses = [bound.masses(point, edges) for point in itertools.product(*points)]
+    with mpmath.workdps(_ROUNDED):
+        rows = [[_as_fraction(+mass) for mass in row] for row in masses]
+    outputs = [*bound.outputs(), *(float(low + high) / 2 for low, high in itertools.pairwise(edges))]
+    table = FiniteChannel(*_merged(rows, outputs)).implemented(bits)
+    return GridChannel(bound.channel.name, bound.channel.inputs, grids, table)
+
+
+def _grid(bound: BoundChannel, place: int) -> NDArray[np.float64]:
+    """All values of a whole-number input; else the two endpoints, with steps between them if there is a density."""
+    low, high = bound.box()[place]
+    if bound.channel.inputs[place].integer_valued:
+        return np.array(bound.whole_values(place), dtype=np.float64)
+    if low == high:
+        return np.array([low])
+    return np.linspace(low, high, _STEPS + 1 if bound.channel.pieces else 2)
+
+
+def _exact(variable: Variable, grid: NDArray[np.float64], bounds: tuple[Any, Any]) -> list[Any]:
+    """The grid points with the range's exact endpoints, whose floats may lie outside."""
+    points = [mpmath.mpf(point) for point in grid.tolist()]
+    return points if variable.integer_valued else [bounds[0], *points[1:-1], bounds[1]][: len(points)]
+
+
+def _edges(bound: BoundChannel) -> list[Any]:
+    """The ends of the cells of the density's support; none without a density."""
+    if not bound.channel.pieces:
+        return []
+    low, high = bound.support()
+    return [low + (high - low) * i / _CELLS for i in range(_CELLS + 1)]
+
+
+def _merged(table: Sequence[Sequence[Fraction]], outputs: Sequence[float]) -> tuple[list[list[Fraction]], list[float]]:
+    """The rows and outputs with one column for each number: an atom may be the midpoint of a cell."""
+    columns: dict[float, list[int]] = {}
+    for place, output in enumerate(outputs):
+        columns.setdefault(output, []).append(place)
+    return [[sum((row[i] for i in places), Fraction(0)) for places in columns.values()] for row in table], list(columns)
+
+
+def _as_fraction(number: Any) -> Fraction:
+    """The exact value of a number of mpmath's."""
+    sign, mantissa, exponent, _ = mpmath.mpf(number)._mpf_
+    return (-1) ** sign * int(mantissa) * Fraction(2) ** exponent
+
+
 def _is_affine(expression: Expr, variable: Variable) -> bool:
     return bool(expression.is_rational_function(variable)) and cancel(diff(expression, variable, 2)) == 0
 
@@ -412,17 +475,7 @@ def _plain(inputs: Inputs) -> Any:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def _number(name: str, value: Any) -> Any:
-    """The value in high precision; ValueError, naming the parameter, for what is no number."""
-    try:
-        if not isinstance(value, bool | np.bool_ | str):
-            return mpmath.mpf(value)
-    except (TypeError, ValueError):
-        pass
-    raise ValueError(f"{name} must be a number, got {value!r}")
-
-
-def _require_free(channel: SymbolicChannel) -> None:
+def _require_free(channel: SymbolicDistribution) -> None:
     """Raise ValueError for an input that is an exponential or a logarithm of what another variable depends on, too."""
     for variable in channel.inputs:
         if variable.argument is None:
@@ -437,62 +490,11 @@ def _require_free(channel: SymbolicChannel) -> None:
             )
 
 
-def _parameter_numbers(channel: SymbolicChannel, values: Mapping[str, float]) -> dict[Variable, Any]:
-    """The value of each parameter in high precision; exponentials follow from their exponents."""
-    parameters = [v for v in channel.variables() if v not in channel.inputs]
-    exponents = {e for v in parameters if v.exp_of is not None for e in v.exp_of.free_symbols}
-    known = {v.name: v for v in [*parameters, *exponents] if isinstance(v, Variable)}
-    unknown = sorted(set(values) - set(known))
-    if unknown:
-        raise ValueError(f"{channel.name!r} has no {', '.join(unknown)}; it has {', '.join(sorted(known))}")
-    with mpmath.workdps(DIGITS):
-        given: dict[Variable, Any] = {known[name]: _number(name, value) for name, value in values.items()}
-        for variable in parameters:
-            if variable.exp_of is not None and variable.exp_of.free_symbols <= set(given):
-                if variable in given:
-                    raise ValueError(
-                        f"give {variable.name} or {variable.exp_of}, not both, for {variable.name} = e**(...)"
-                    )
-                given[variable] = mpmath.exp(_compiled(given, variable.exp_of)(*given.values()))
-        missing = sorted(variable.name for variable in parameters if variable not in given)
-        if missing:
-            raise ValueError(f"{channel.name!r} needs a number for {', '.join(missing)}, got {dict(values)!r}")
-        for variable, number in given.items():
-            _require_inside(variable, number, given)
-        _require_agreement(given)
-    return {variable: given[variable] for variable in parameters}
-
-
-def _require_agreement(given: Mapping[Variable, Any]) -> None:
-    """Raise ValueError for exponentials of one unknown, and logarithms, that contradict each other as floats do not."""
-    linked = [(v, v.exp_of) for v in given if v.exp_of is not None]
-    for (first, one), (second, other) in itertools.combinations(linked, 2):
-        unknown = (one.free_symbols & other.free_symbols) - set(given)
-        # Where the unknown has no number, both exponents are multiples of it.
-        if unknown and not _same(given[first], given[second] ** float(cancel(one / other))):
-            raise ValueError(
-                f"{first} = e**({one}) and {second} = e**({other}) must agree, got {float(given[first])!r} and "
-                f"{float(given[second])!r}; give {', '.join(sorted(map(str, unknown)))} instead"
-            )
-    for variable in given:
-        inner = variable.log_of
-        if inner is not None and inner.free_symbols <= set(given):
-            wanted = _compiled(given, inner)(*given.values())
-            if not _same(mpmath.exp(given[variable]), wanted):
-                raise ValueError(
-                    f"{variable} must be log({inner}), got {float(given[variable])!r} and {float(wanted)!r}"
-                )
-
-
-def _same(one: Any, other: Any) -> bool:
-    return bool(abs(one - other) <= mpmath.mpf(2) ** -44 * abs(one))
-
-
 def _function_of(
     expression: Expr, inputs: Sequence[Variable], parameters: Mapping[Variable, Any]
 ) -> Callable[..., Any]:
     """The expression as a function of the inputs, at the precision of the caller's context."""
-    function = _compiled([*inputs, *parameters], expression)
+    function = compiled([*inputs, *parameters], expression)
 
     def value(*x: Any) -> Any:
         try:
@@ -502,24 +504,6 @@ def _function_of(
         return mpmath.mpf(0) if abs(found) < NOTHING else found
 
     return value
-
-
-def _compiled(variables: Iterable[Variable], expression: Expr) -> Callable[..., Any]:
-    """The expression as a function of the variables, under any names."""
-    places: dict[Any, Any] = {variable: Dummy() for variable in variables}
-    return lambdify(list(places.values()), expression.xreplace(places), [{"Ind": lambda a, b: int(a == b)}, "mpmath"])
-
-
-def _require_inside(variable: Variable, number: Any, given: Mapping[Variable, Any]) -> None:
-    low, high = (_compiled(given, end)(*given.values()) for end in (variable.lower, variable.upper))
-    above = number > low if variable.lower_open else number >= low
-    below = number < high if variable.upper_open else number <= high
-    whole = not variable.integer_valued or number == mpmath.floor(number)
-    if not (above and below and whole):
-        kind = "a whole number" if variable.integer_valued else "a number"
-        signs = "<" if variable.lower_open else "<=", "<" if variable.upper_open else "<="
-        accepted = f"{variable.lower} {signs[0]} {variable.name} {signs[1]} {variable.upper}"
-        raise ValueError(f"{variable.name} must be {kind} with {accepted}, got {float(number)!r}")
 
 
 def _real_roots(coefficients: Sequence[Any]) -> list[Any]:

@@ -12,11 +12,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import mpmath
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -27,44 +24,19 @@ from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.mechanisms.randomness import BITS, source_of
 from ldp_audit.mechanisms.variable import Variable
 
-if TYPE_CHECKING:
-    from ldp_audit.mechanisms.bound_channel import BoundChannel
-
-DIGITS = 1000
-"""Decimal digits of all computations on a channel at given parameter values."""
-_ROUNDED = 60
-"""Digits of the probabilities that are rounded to counts of words."""
-_CELLS = 512
-"""Cells of the density's support."""
-_STEPS = 32
-"""Steps of the input grid where there is a density."""
-
 
 @dataclass(frozen=True, eq=False)
 class GridChannel(Mechanism):
     """The finite-precision distribution that `BoundChannel.sample` draws from.
 
-    bound: the ideal channel.   grids: the grid of each input, ascending.
+    name: of the ideal channel.   variables: its inputs.   grids: the grid of each input, ascending.
     rows: the distribution of the report at each point of the product grid, in counts of words.
     """
 
-    bound: BoundChannel
+    name: str
+    variables: tuple[Variable, ...]
     grids: tuple[NDArray[np.float64], ...]
     rows: FiniteChannel
-
-    @classmethod
-    @lru_cache(maxsize=32)
-    def of(cls, bound: BoundChannel, bits: int = 64) -> GridChannel:
-        """The grids and the counts for `bits`-bit words. ValueError unless 2..64."""
-        grids = tuple(_grid(bound, place) for place in range(len(bound.channel.inputs)))
-        with mpmath.workdps(DIGITS):
-            edges = _edges(bound)
-            points = map(_exact, bound.channel.inputs, grids, bound.ends())
-            table = [bound.masses(point, edges) for point in itertools.product(*points)]
-        with mpmath.workdps(_ROUNDED):
-            rows = [[as_fraction(+mass) for mass in row] for row in table]
-        outputs = [*bound.outputs(), *(float(low + high) / 2 for low, high in itertools.pairwise(edges))]
-        return cls(bound, grids, FiniteChannel(*_merged(rows, outputs)).implemented(bits))
 
     def implemented(self, bits: int = 64) -> GridChannel:
         """The channel itself. ValueError unless bits are 2..64."""
@@ -116,7 +88,7 @@ class GridChannel(Mechanism):
     def sample(self, *x: Any, rng: Any) -> Any:
         """One report for each input; shape, floating dtype and device of the first input. ValueError out of range."""
         if not self._inputs(x):
-            raise ValueError(f"{self.bound.channel.name!r} has no inputs, and a report is drawn for each input")
+            raise ValueError(f"{self.name!r} has no inputs, and a report is drawn for each input")
         source = source_of(rng)
         xp, arrays = source.xp, [source.array(v.name, one) for v, one in zip(self._inputs(x), x, strict=True)]
         row = source.constant(np.zeros(tuple(arrays[0].shape)), xp.int64)
@@ -128,10 +100,9 @@ class GridChannel(Mechanism):
         return as_reports(self.rows.sample(row, rng=rng), arrays[0], xp)
 
     def _inputs(self, x: Sequence[Any]) -> Sequence[Any]:
-        variables = self.bound.channel.inputs
-        if len(x) != len(variables):
-            raise ValueError(f"inputs must be {len(variables)} arrays, got {len(x)}")
-        return variables
+        if len(x) != len(self.variables):
+            raise ValueError(f"inputs must be {len(self.variables)} arrays, got {len(x)}")
+        return self.variables
 
     def _mixed(self, x: Sequence[ArrayLike], values: NDArray[np.float64]) -> NDArray[np.float64]:
         """The rows' values, averaged over the random rounding of the input."""
@@ -150,28 +121,12 @@ class GridChannel(Mechanism):
         return total[()]
 
 
-def _grid(bound: BoundChannel, place: int) -> NDArray[np.float64]:
-    """All values of a whole-number input; else the two endpoints, with steps between them if there is a density."""
-    low, high = bound.box()[place]
-    if bound.channel.inputs[place].integer_valued:
-        return np.array(bound.whole_values(place), dtype=np.float64)
-    if low == high:
-        return np.array([low])
-    return np.linspace(low, high, _STEPS + 1 if bound.channel.pieces else 2)
-
-
 def _inside(variable: Variable, values: Any, grid: NDArray[np.float64], xp: Any) -> Any:
     """The inputs, checked to lie in their range and to be whole where the variable is."""
     low, high = float(grid[0]), float(grid[-1])
     if variable.integer_valued:
         return whole_numbers(variable.name, values, int(low), int(high), xp)
     return in_interval(variable.name, values, low, high, xp)
-
-
-def _exact(variable: Variable, grid: NDArray[np.float64], bounds: tuple[Any, Any]) -> list[Any]:
-    """The grid points with the range's exact endpoints, whose floats may lie outside."""
-    points = [mpmath.mpf(point) for point in grid.tolist()]
-    return points if variable.integer_valued else [bounds[0], *points[1:-1], bounds[1]][: len(points)]
 
 
 def _place(grid: NDArray[np.float64], x: Any, xp: Any) -> tuple[Any, Any]:
@@ -182,25 +137,3 @@ def _place(grid: NDArray[np.float64], x: Any, xp: Any) -> tuple[Any, Any]:
     position = (x - float(grid[0])) / step
     below = xp.clip(xp.floor(position), 0, len(grid) - 2)
     return xp.astype(below, xp.int64), position - below
-
-
-def _edges(bound: BoundChannel) -> list[Any]:
-    """The ends of the cells of the density's support; none without a density."""
-    if not bound.channel.pieces:
-        return []
-    low, high = bound.support()
-    return [low + (high - low) * i / _CELLS for i in range(_CELLS + 1)]
-
-
-def _merged(table: Sequence[Sequence[Fraction]], outputs: Sequence[float]) -> tuple[list[list[Fraction]], list[float]]:
-    """The rows and outputs with one column for each number: an atom may be the midpoint of a cell."""
-    columns: dict[float, list[int]] = {}
-    for place, output in enumerate(outputs):
-        columns.setdefault(output, []).append(place)
-    return [[sum((row[i] for i in places), Fraction(0)) for places in columns.values()] for row in table], list(columns)
-
-
-def as_fraction(number: Any) -> Fraction:
-    """The exact value of a number of mpmath's."""
-    sign, mantissa, exponent, _ = mpmath.mpf(number)._mpf_
-    return (-1) ** sign * int(mantissa) * Fraction(2) ** exponent

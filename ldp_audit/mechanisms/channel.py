@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Add, Dummy, Expr, Function, Mul, Pow, S, Sum, Tuple, ceiling, floor
 
-from ldp_audit.mechanisms.density import OUTPUT, Piece
+from ldp_audit.mechanisms.density import OUTPUT, Atom, Piece
 from ldp_audit.mechanisms.variable import (
     EPSILON,
     Variable,
-    exact,
     in_order,
     replacements,
     substitute_domain,
@@ -38,23 +37,6 @@ class Ind(Function):
 
     def _latex(self, printer: Any) -> str:
         return rf"\mathbf 1[{printer.doprint(self.args[0])}={printer.doprint(self.args[1])}]"
-
-
-@dataclass(frozen=True)
-class Atom:
-    """One output and its probability, expressions in the inputs and the parameters.
-
-    output: an expression or, for a vector, a SymPy Tuple of them.
-    index: the output, if it is a whole-number variable that stands for each of its (perhaps infinitely many) values.
-    """
-
-    output: Any
-    probability: Expr
-    index: Variable | None = None
-
-    def coordinates(self) -> tuple[Any, ...]:
-        """The coordinates of the output; a single one for a number."""
-        return tuple(self.output.args) if isinstance(self.output, Tuple) else (self.output,)
 
 
 @dataclass(frozen=True)
@@ -105,7 +87,7 @@ class SymbolicChannel:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "inputs", given)
         object.__setattr__(self, "public", known)
-        object.__setattr__(self, "atoms", tuple(_atom(name, pair, {*given, *known}) for pair in pairs))
+        object.__setattr__(self, "atoms", tuple(Atom.of(name, pair, {*given, *known}) for pair in pairs))
         object.__setattr__(self, "pieces", tuple(Piece.of(name, triple) for triple in triples))
         if not self.atoms and not self.pieces:
             raise ValueError(f"channel {name!r} needs at least one atom or piece, got {atoms!r}")
@@ -226,20 +208,6 @@ class SymbolicChannel:
         atoms = [(substituted(a.output, swap), substituted(a.probability, swap)) for a in self.atoms]
         pieces = [tuple(substituted(part, swap) for part in (p.lower, p.upper, p.density)) for p in self.pieces]
         return SymbolicChannel(self.name, inputs, atoms, pieces, public=public)
-
-
-def _atom(channel: str, pair: Any, named: set[Variable]) -> Atom:
-    if isinstance(pair, Atom):
-        return pair
-    try:
-        output, probability = pair
-    except (TypeError, ValueError):
-        raise ValueError(f"an atom of channel {channel!r} must be (output, probability), got {pair!r}") from None
-    if isinstance(output, tuple | Tuple):
-        return Atom(Tuple(*map(exact, output)), exact(probability))
-    output = exact(output)
-    is_family = isinstance(output, Variable) and output.integer_valued and output not in named
-    return Atom(output, exact(probability), output if is_family else None)
 
 
 def _whole_ends(channel: str, family: Variable) -> tuple[Expr, Expr]:
