@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -162,14 +163,15 @@ def test_a_bad_module_is_one_line_and_exit_code_2(
     assert not written(out)
 
 
-def test_an_interruption_before_the_command_begins_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def interrupted(_: object) -> int:
+class Interrupted(list[str]):
+    """Options at whose reading Ctrl-C comes."""
+
+    def __iter__(self) -> Iterator[str]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ldp_audit.cli.command_line.run_command", interrupted)
-    assert main(["doctor"]) == 130
+
+def test_an_interruption_before_the_command_begins_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(Interrupted(["doctor"])) == 130
     assert capsys.readouterr().err == "ldp-audit: interrupted; no file is left half written\n"
 
 

@@ -17,7 +17,6 @@ from ldp_audit.auditing.bounds import Region
 from ldp_audit.auditing.confirm import Retest, confirm, input_of, program_of, witness_in
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.power import Reach
-from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.record import record_in
 from ldp_audit.auditing.test import IncompleteError
 from tests.auditing.worker_samplers import repeating
@@ -189,22 +188,20 @@ def test_results_without_counts_of_one_event_are_refused() -> None:
             witness_in(result.to_dict(), "a.json")
 
 
-def test_no_call_of_a_confirmation_has_the_key_of_what_it_confirms(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_call_of_a_confirmation_has_the_key_of_what_it_confirms() -> None:
     """An audit, its confirmation, one of that, and one of the last: with one seed, and not one sample twice."""
     keys: list[tuple[int, ...]] = []
-    outputs = Program.outputs
 
-    def noted(self: Program, x: Any, n: int, key: tuple[int, ...]) -> Any:
-        keys.append(key)
-        return outputs(self, x, n, key)
+    def noted(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        keys.append(tuple(rng.bit_generator.seed_seq.generate_state(4).tolist()))
+        return coin(0.9)(x, n, rng)
 
-    monkeypatch.setattr(Program, "outputs", noted)
-    document = document_of(coin(0.9))
+    document = document_of(noted)
     before: set[tuple[int, ...]] = set()
     for _ in range(3):
         before |= set(keys)
         keys.clear()
-        document = json.loads(json.dumps(confirm(coin(0.9), witness_in(document, "a.json")).to_dict()))
+        document = json.loads(json.dumps(confirm(noted, witness_in(document, "a.json")).to_dict()))
         assert keys
         assert not before & set(keys)
 

@@ -18,7 +18,6 @@ import pytest
 
 from ldp_audit.cli import main
 from ldp_audit.files import CannotWriteError, check_place, is_stream, read_json, write_whole
-from ldp_audit.training import experiment
 from tests.together import together
 from tests.training import toy
 
@@ -272,13 +271,13 @@ def test_two_trainings_into_one_folder_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = ["train", TOY, "--preset", "short", "--workers", "1", "--quiet", "--out", str(tmp_path)]
-    spread, codes = experiment.spread, []
+    advance, codes = toy.ToyRun.advance, []
 
-    def meanwhile(*arguments: Any, **options: Any) -> Any:
+    def meanwhile(run: toy.ToyRun, number: int) -> Any:
         codes.append(main(asked))
-        return spread(*arguments, **options)
+        return advance(run, number)
 
-    monkeypatch.setattr(experiment, "spread", meanwhile)
+    monkeypatch.setattr(toy.ToyRun, "advance", meanwhile)
     assert main(asked) == 0
     assert set(codes) == {2}
     assert "is in use by another process; wait for it, or name another folder" in capsys.readouterr().err

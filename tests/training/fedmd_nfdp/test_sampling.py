@@ -46,17 +46,14 @@ def test_a_leak_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         assert_untouched("nfdp-with")
 
 
-def test_the_sample_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sample_is_drawn_once() -> None:
     """A new sample in each round, whose deltas would add up."""
-    draws: list[int] = []
-
-    def counted(count: int, sampling: SubsampleRelease | None, generator: torch.Generator) -> torch.Tensor:
-        draws.append(count)
-        return sampled(count, sampling, generator)
-
-    monkeypatch.setattr(run_module, "sampled", counted)
-    finished(rounds=4)
-    assert draws == [24, 24, 24]
+    one = run(rounds=4)
+    drawn = [party.x.clone() for party in one.parties]
+    assert not torch.equal(drawn[0], drawn[1])
+    for number in range(1, 5):
+        one.advance(number)
+        assert all(torch.equal(party.x, first) for party, first in zip(one.parties, drawn, strict=True))
 
 
 @together("k", [0, 1, 24])
