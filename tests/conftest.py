@@ -16,6 +16,7 @@ from ldp_audit.claims.loading import load_paper
 from ldp_audit.claims.settling import SettledClaim, settle_claim
 from ldp_audit.reports import document
 from tests.covering import covering, numbered
+from tests.together import Length
 
 SettledPaper = Callable[[str], Sequence[SettledClaim]]
 
@@ -25,6 +26,11 @@ settings.load_profile("repeatable")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the checks at their full size too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """With `--slow` tables of dear rows run at full length too."""
+    Length.full = config.getoption("--slow")
 
 
 def pytest_collection() -> None:

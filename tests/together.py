@@ -10,10 +10,19 @@ from typing import Any
 import pytest
 
 
-def together(names: str | tuple[str, ...], rows: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+class Length:
+    """Whether tables run at full length: conftest sets it with --slow."""
+
+    full = False
+
+
+def together(
+    names: str | tuple[str, ...], rows: Iterable[Any], quick: int | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Run the test once for each row, as `parametrize` does, but as one test; other arguments are fixtures.
 
-    For many cheap rows that ask one question. Raises AssertionError, from the first error, that lists all failed rows.
+    For many cheap rows that ask one question. Of dear ones the first `quick` run without --slow.
+    Raises AssertionError, from the first error, that lists all failed rows.
     """
     table = [(row,) if isinstance(names, str) else tuple(row) for row in rows]
     given = (names,) if isinstance(names, str) else names
@@ -25,7 +34,7 @@ def together(names: str | tuple[str, ...], rows: Iterable[Any]) -> Callable[[Cal
         @functools.wraps(test)
         def every_row(**fixtures: Any) -> None:
             failed: list[tuple[str, BaseException]] = []
-            for row in table:
+            for row in table if Length.full else table[:quick]:
                 try:
                     test(**dict(zip(given, row, strict=True)), **fixtures)
                 except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001

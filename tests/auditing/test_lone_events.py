@@ -26,7 +26,7 @@ def leaky(dimension, rare, kind):
 
 
 @together("kind", ["value", "tail"])
-@pytest.mark.parametrize("dimension", [1, 5])
+@pytest.mark.parametrize("dimension", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_a_leak_as_probable_as_the_stated_floor_is_found(dimension, kind):
     """Each audit finds it with probability 0.95 by design; 2 of 5 are missed or more with probability 0.023 at most.
 

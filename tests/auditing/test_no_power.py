@@ -267,6 +267,7 @@ def money(_: int, value: int) -> Money:
         lambda noise, x: [noise, Redacted(noise, x)],
         lambda noise, x: (One if x else Zero)(noise),
     ],
+    quick=2,
 )
 def test_an_object_is_its_class_and_attributes(shows: Any) -> None:
     """Would catch a program whose reports hold the secret, and hide it in their text, that is called consistent."""

@@ -27,7 +27,7 @@ ODD = {"-0.0": (-0.0, 0.0), "NaN": (math.nan, 0.0), "NaN or a small number": (ma
 
 
 @together("odd", list(ODD))
-@together("shown", list(SHOWN))
+@together("shown", list(SHOWN), quick=1)
 def test_what_one_input_gives_half_of_the_time_is_found_and_found_again(odd: str, shown: str) -> None:
     """Would catch "consistent" of a program whose zeros are negative for one input alone, and an error for NaN."""
     one, other = ODD[odd]

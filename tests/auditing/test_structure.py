@@ -183,6 +183,7 @@ def _seldom(usual: Callable[..., list[Any]], leak: Callable[[int], Any]) -> Call
         (lambda drawn: [json.dumps(row) for row in drawn], lambda x: f"no answer for {x}"),
         (lambda drawn: [(a, "red" if b < 0.5 else "blue") for a, b in drawn], lambda x: (0.5, f"colour {x}")),
     ],
+    quick=1,
 )
 def test_a_leak_in_a_form_that_the_look_seldom_shows_is_found(usual: Any, leak: Any) -> None:
     """Would catch that it counts as a missing part on both inputs. 160 of 40,000 outputs of an input; seeded."""

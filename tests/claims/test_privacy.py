@@ -77,6 +77,7 @@ def test_what_is_no_channel_is_refused(atoms: object, message: str) -> None:
         is_private(SymbolicChannel("bad", x, atoms), T)
 
 
+@pytest.mark.slow
 def test_distances_of_whole_numbers_may_be_exponents() -> None:
     """The truncated geometric mechanism, and the exponential mechanism whose normalisation depends on the input."""
     a, z = 1 / T, Variable("z", 0, 2, integer=True)

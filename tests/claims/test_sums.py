@@ -184,7 +184,13 @@ FALSE = {
 }
 
 
-@pytest.mark.parametrize("name", TRUE)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in ("and back", "sparse vector with an eighth of it") else ())
+        for name in TRUE
+    ],
+)
 def test_true_sums_are_proved(name: str) -> None:
     settled = settle(TRUE[name]())
     assert settled.verdict is Verdict.PROVED, settled.evidence
@@ -236,6 +242,7 @@ def _geometric(kept: Expr = noise) -> SymbolicChannel:
     return SymbolicChannel("geometric", x, {k: kept * a ** Abs(k - x)})
 
 
+@pytest.mark.slow
 def test_geometric_noise_is_private_and_no_more_than_it_is() -> None:
     near = Variable("x2", x - 1, x + 1, integer=True)
     law = _geometric()

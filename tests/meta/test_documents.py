@@ -49,9 +49,14 @@ def name(page: Path) -> str:
 
 
 RUN = [page for page in PAGES if page != GALLERY and (programs_of(parts(page)) or commands_of(parts(page)))]
+AT_NIGHT = ("docs/auditing.md", "docs/training.md", "docs/tutorial-proof-check.md")
+"""Pages that take half a minute each."""
 
 
-@pytest.mark.parametrize("page", RUN, ids=name)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, id=name(page), marks=pytest.mark.slow if name(page) in AT_NIGHT else ()) for page in RUN],
+)
 def test_a_page_runs_as_it_stands_and_prints_what_it_shows(
     page: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

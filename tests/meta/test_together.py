@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.together import together
+from tests.together import Length, together
 
 
 def test_all_rows_run_and_those_that_fail_are_listed_with_their_errors() -> None:
@@ -38,3 +38,16 @@ def test_fixtures_arrive_beside_the_rows(tmp_path: Path, number: int) -> None:
 def test_a_table_without_rows_is_refused() -> None:
     with pytest.raises(AssertionError, match="a test of no rows"):
         together("number", [])
+
+
+def test_of_dear_rows_the_first_run_and_all_at_full_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    @together("number", [1, 2, 3], quick=2)
+    def note(number: int) -> None:
+        seen.append(number)
+
+    for full in (False, True):
+        monkeypatch.setattr(Length, "full", full)
+        note()
+    assert seen == [1, 2, 1, 2, 3]

@@ -91,6 +91,7 @@ def test_the_client_of_the_documentation_that_is_in_another_language() -> None:
         assert audit(sampler, (0, 1), 1.0, samples=5_000, confidence=1 - 1e-6).verdict == verdict
 
 
+@pytest.mark.slow
 def test_a_shell_command_with_the_input_in_it_is_run_once_for_each_output_and_noted_as_unseeded() -> None:
     """The client prints what it was given: epsilon is infinite, and 25 outputs of each input show it."""
     sampler = from_command("sh -c 'echo $1' sh --value={x}")

@@ -58,6 +58,7 @@ def test_a_party_that_trains_on_all_its_records_breaks_the_promise_of_a_sample()
         ("gaussian", Gaussian(sigma=12.0, sensitivity=math.sqrt(2)), Gaussian(sigma=3.0), (1.0, 0.05)),
         ("laplace", Laplace(scale=40.0, sensitivity=2.0), Laplace(scale=1.0), (1.0, 0.0)),
     ],
+    quick=1,
 )
 def test_noise_that_is_too_small_breaks_the_budget_and_enough_keeps_it(kind, right, half, budget):
     """Would catch a statistic of one query alone: 20 queries together. Power: practically 1; false alarms 1e-6."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pytest
 import torch
 
 from ldp_audit.mechanisms import (
@@ -93,6 +94,7 @@ def test_a_value_with_twice_its_epsilon_is_caught():
     assert hidden["verdict"] == "violated", "an unknown sender is audited by the sum of its reports"
 
 
+@pytest.mark.slow
 def test_a_value_that_is_sent_as_it_is_where_it_lies_outside_is_caught():
     """Would catch a canary inside the range, on which a missing clip does nothing."""
 

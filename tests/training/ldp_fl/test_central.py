@@ -68,6 +68,7 @@ def test_clipping_alone_and_plain_averaging_have_no_spend() -> None:
     assert torch.equal(plain.weights["output.weight"], usual.weights["output.weight"])
 
 
+@pytest.mark.slow
 def test_the_canary_stays_below_and_convicts_a_smaller_noise() -> None:
     """The noise of epsilon 8 is below its own promise, and above that of epsilon 2."""
     settings = plan(**CENTRAL, rounds=1)
