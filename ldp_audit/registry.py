@@ -16,6 +16,8 @@ Nothing is imported before it is asked for by name.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
@@ -52,6 +54,14 @@ def load(group: str, name: str) -> Any:
         raise _unusable(entry, error) from error
 
 
+def usable(group: str) -> dict[str, Any]:
+    """The objects of a group by name, without those that cannot be imported: a RuntimeWarning says why.
+
+    A stranger's package that is broken takes nothing from the others.
+    """
+    return dict(_without_broken(group, load))
+
+
 def folder(group: str, name: str) -> Traversable:
     """The folder of the package that an entry point names. Raises ValueError, naming the entry point, without one."""
     entry = entries(group)[name]
@@ -59,6 +69,19 @@ def folder(group: str, name: str) -> Traversable:
         return files(entry.module)
     except (Exception, SystemExit) as error:
         raise _unusable(entry, error) from error
+
+
+def folders(group: str) -> dict[str, Traversable]:
+    """The folders of a group by name, without those that cannot be found: a RuntimeWarning says why."""
+    return dict(_without_broken(group, folder))
+
+
+def _without_broken(group: str, read: Callable[[str, str], Any]) -> Iterator[tuple[str, Any]]:
+    for name in entries(group):
+        try:
+            yield name, read(group, name)
+        except ValueError as error:
+            warnings.warn(str(error), RuntimeWarning, stacklevel=3)
 
 
 def _unusable(entry: EntryPoint, error: BaseException) -> ValueError:

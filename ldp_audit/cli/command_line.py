@@ -120,19 +120,16 @@ def command_parser(commands: Sequence[str] | None = None) -> argparse.ArgumentPa
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     listed = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    modules = {name: f"ldp_audit.cli.{name}" for name in COMMANDS}
-    if commands is None or not set(commands) <= set(COMMANDS) or not commands:
-        modules |= {name: entry.module for name, entry in registry.entries(registry.COMMANDS).items()}
-    for name, place in modules.items():
-        module = None if name in COMMANDS else registry.load(registry.COMMANDS, name)
-        says = COMMANDS[name] if module is None else _summary(module)
+    ours_alone = commands is not None and commands and set(commands) <= set(COMMANDS)
+    others = {} if ours_alone else registry.usable(registry.COMMANDS)
+    for name, says in (COMMANDS | {name: _summary(module) for name, module in others.items()}).items():
         command = listed.add_parser(name, help=says, description=says.capitalize() + ".")
         if commands is None or name in commands:
             command.add_argument(
                 "--json", type=Path, metavar="FILE", help="write the result as JSON; - is standard output"
             )
             command.add_argument("--debug", action="store_true", help="show a traceback for an error")
-            module = module or import_module(place)
+            module = others[name] if name in others else import_module(f"ldp_audit.cli.{name}")
             command.set_defaults(run=module.run)
             module.add_arguments(command)
     return parser

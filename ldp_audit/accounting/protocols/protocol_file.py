@@ -51,8 +51,8 @@ def shipped() -> tuple[str, ...]:
 
 def _shipped() -> dict[str, Traversable]:
     """The files of the protocols that papers and other packages bring, by name."""
-    folders = [registry.folder(registry.PROTOCOLS, name) for name in registry.entries(registry.PROTOCOLS)]
-    found = [file for folder in reversed(folders) for file in folder.iterdir() if file.name.endswith(".toml")]
+    folders = reversed(registry.folders(registry.PROTOCOLS).values())
+    found = [file for folder in folders for file in folder.iterdir() if file.name.endswith(".toml")]
     return {file.name.removesuffix(".toml"): file for file in found}  # of one name, the first paper's
 
 

@@ -127,8 +127,8 @@ def not_run() -> tuple[NotRun, ...]:
 
 def _tables() -> list[tuple[str, dict[str, Any]]]:
     """Each paper's experiments.toml, by its entry point."""
-    found = {home: registry.folder(registry.EXPERIMENTS, home) for home in registry.entries(registry.EXPERIMENTS)}
-    texts = {home: (folder / "experiments.toml").read_text(encoding="utf-8") for home, folder in found.items()}
+    found = registry.folders(registry.EXPERIMENTS).items()
+    texts = {home: (folder / "experiments.toml").read_text(encoding="utf-8") for home, folder in found}
     return [(home, tomllib.loads(text)) for home, text in texts.items()]
 
 
