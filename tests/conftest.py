@@ -1,24 +1,27 @@
-"""Shared fixtures: LDP-FL settled once a session, and the option for the full-size checks."""
+"""Shared fixtures: the example paper settled once a session, and the option for the full-size checks."""
 
 from __future__ import annotations
 
 import copy
 import gc
 import json
+import os
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from ldp_audit.claims.loading import load_paper
+from ldp_audit import registry
+from ldp_audit.claims.claim import Paper
 from ldp_audit.claims.settling import SettledClaim, settle_claim
 from ldp_audit.reports import document
 from tests.covering import covering, numbered
+from tests.example_paper import ENTRY_POINTS, PAPER
 from tests.together import Length
 
-SettledPaper = Callable[[str], Sequence[SettledClaim]]
+REPOSITORY = Path(__file__).parents[1]
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
@@ -45,11 +48,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without `--slow`: nothing of full size, and of every product of parameters a share that holds all pairs.
-
-    Tests of settled papers come first: of two processes, one settles them.
-    """
-    items.sort(key=lambda item: not (isinstance(item, pytest.Function) and "settled_paper" in item.fixturenames))
+    """Without `--slow`: nothing of full size, and of every product of parameters a share that holds all pairs."""
     if config.getoption("--slow"):
         return
     left_out = {item for item in items if "slow" in item.keywords}
@@ -66,26 +65,33 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
-def settled_paper() -> SettledPaper:
-    """The claims of a shipped paper, by its key, settled once. A test that changes evidence must copy it."""
-    return cache(lambda key: tuple(map(settle_claim, load_paper(key).claims)))
+def _example_document() -> dict:
+    return written_and_read([(PAPER, [settle_claim(claim) for claim in PAPER.claims])])
 
 
-@pytest.fixture(scope="session")
-def ldp_fl_settled(settled_paper: SettledPaper) -> Sequence[SettledClaim]:
-    return settled_paper("ldp-fl")
-
-
-@pytest.fixture(scope="session")
-def _ldp_fl_document(ldp_fl_settled: Sequence[SettledClaim]) -> dict:
-    paper = load_paper("ldp-fl")
-    assert paper.figures is not None
-    return json.loads(
-        json.dumps(document.build([(paper, ldp_fl_settled)], [(paper.key, one) for one in paper.figures()]))
-    )
+def written_and_read(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]]) -> dict:
+    """The report of settled papers with their figures, as it is read back from JSON."""
+    figures = [(paper.key, one) for paper, _ in settled if paper.figures for one in paper.figures()]
+    return json.loads(json.dumps(document.build(settled, figures)))
 
 
 @pytest.fixture
-def ldp_fl_report(_ldp_fl_document: dict) -> dict:
-    """The report as it is read back from JSON; a copy, so that a test may change it."""
-    return copy.deepcopy(_ldp_fl_document)
+def paper_report(_example_document: dict) -> dict:
+    """The report of the example paper; a copy, so that a test may change it."""
+    return copy.deepcopy(_example_document)
+
+
+@pytest.fixture
+def example_installed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The example paper and its protocols are found by name, in processes that the test starts too."""
+    site = tmp_path_factory.mktemp("site")
+    package = site / "example_paper-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: example-paper\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text(ENTRY_POINTS)
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site), str(REPOSITORY)]), prepend=os.pathsep)
+    registry.entries.cache_clear()
+    yield
+    monkeypatch.undo()
+    registry.entries.cache_clear()

@@ -50,9 +50,9 @@ def parts_of(claim: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from claim["evidence"][group]
 
 
-def test_the_report_of_ldp_fl_is_verified_whole(ldp_fl_report: dict) -> None:
-    outcomes = list(recheck_claims(ldp_fl_report))
-    assert len(outcomes) == len(ldp_fl_report["claims"])
+def test_the_report_of_a_paper_is_verified_whole(paper_report: dict) -> None:
+    outcomes = list(recheck_claims(paper_report))
+    assert len(outcomes) == len(paper_report["claims"])
     assert not [outcome.id for outcome in outcomes if outcome.complaint or outcome.unverified]
 
 
@@ -80,77 +80,76 @@ def test_the_checker_loads_no_engine() -> None:
     assert not [name for name in loaded if name.startswith("ldp_audit.claims.engines")]
 
 
-def test_a_changed_verdict_is_refused_and_the_claim_named(ldp_fl_report: dict, request: pytest.FixtureRequest) -> None:
+def test_a_changed_verdict_is_refused_and_the_claim_named(paper_report: dict, request: pytest.FixtureRequest) -> None:
     """Each claim with another verdict, in turn; with `--slow` with all."""
-    assert any(map(is_counted, ldp_fl_report["claims"]))
-    for place, claim in enumerate(ldp_fl_report["claims"]):
+    for place, claim in enumerate(paper_report["claims"]):
         others = [verdict for verdict in Verdict if verdict != claim["verdict"]]
         if not request.config.getoption("--slow"):
             others = [others[place % len(others)]]
         for verdict in [Verdict.PROVED] if is_counted(claim) else others:
-            changed = alone(ldp_fl_report, claim)
+            changed = alone(paper_report, claim)
             changed["claims"][0]["verdict"] = str(verdict)
             assert claim["id"] in complaints(changed)
 
 
 def test_a_changed_verdict_of_a_part_or_a_correction_is_refused(
-    ldp_fl_report: dict, request: pytest.FixtureRequest
+    paper_report: dict, request: pytest.FixtureRequest
 ) -> None:
     """Every tenth part of each claim, from the first to the tenth on; with `--slow` all."""
     every = 1 if request.config.getoption("--slow") else 10
-    for number, claim in enumerate(ldp_fl_report["claims"]):
+    for number, claim in enumerate(paper_report["claims"]):
         parts = list(enumerate(parts_of(claim)))
         for place, part in parts[number % max(1, min(every, len(parts))) :: every]:
-            changed = alone(ldp_fl_report, claim)
+            changed = alone(paper_report, claim)
             other = "REFUTED" if part["verdict"] == "PROVED" else "PROVED"
             list(parts_of(changed["claims"][0]))[place]["verdict"] = other
             assert claim["id"] in complaints(changed)
         if claim["corrected"]:
-            changed = alone(ldp_fl_report, claim)
+            changed = alone(paper_report, claim)
             changed["claims"][0]["corrected"]["verdict"] = "REFUTED"
             assert claim["id"] in complaints(changed)
 
 
-def test_a_changed_counterexample_is_refused(ldp_fl_report: dict) -> None:
+def test_a_changed_counterexample_is_refused(paper_report: dict) -> None:
     changed_points = 0
-    for claim in ldp_fl_report["claims"]:
+    for claim in paper_report["claims"]:
         if not claim["counterexample"]:
             continue
-        changed = alone(ldp_fl_report, claim)
+        changed = alone(paper_report, claim)
         changed["claims"][0]["counterexample"]["kind"] = "other"
         assert claim["id"] in complaints(changed)
         for side in ("left", "right"):
             if isinstance(claim["counterexample"].get(side), str):
-                changed = alone(ldp_fl_report, claim)
+                changed = alone(paper_report, claim)
                 for shown in (changed["claims"][0]["counterexample"], _first_refuted(changed["claims"][0])):
                     shown[side] = str(Rational(shown[side]) + 1)
                 assert claim["id"] in complaints(changed)
         for variable, number in claim["counterexample"].get("point", {}).items():
-            changed = alone(ldp_fl_report, claim)
+            changed = alone(paper_report, claim)
             for shown in (changed["claims"][0]["counterexample"], _first_refuted(changed["claims"][0])):
                 shown["point"][variable] = str(Rational(number) + Rational(1, 7))
             still_one = claim["id"] not in complaints(changed)
             changed_points += not still_one
             # A moved point may be another counterexample with the same printed values only if they do not depend on it.
             assert not still_one or _independent(claim, variable)
-    assert changed_points > 20
+    assert 6 * changed_points > len(paper_report["claims"])
 
 
-def test_a_changed_coefficient_in_a_proof_is_refused(ldp_fl_report: dict) -> None:
+def test_a_changed_coefficient_in_a_proof_is_refused(paper_report: dict) -> None:
     seen = 0
-    for claim in ldp_fl_report["claims"]:
+    for claim in paper_report["claims"]:
         for place, part in enumerate(parts_of(claim)):
             for text in _forms(part["evidence"]):
-                changed = alone(ldp_fl_report, claim)
+                changed = alone(paper_report, claim)
                 forms = list(_forms(list(parts_of(changed["claims"][0]))[place]["evidence"]))
                 target = next(form for form in forms if form["gap"] == text["gap"])
                 target["gap"] = f"({target['gap']}) + 1" if target["gap"] == "0" else f"2*({target['gap']})"
                 assert claim["id"] in complaints(changed), part["label"]
                 seen += 1
-    assert seen > 100
+    assert seen > len(paper_report["claims"])
 
 
-def test_a_changed_coefficient_in_a_statement_is_refused(ldp_fl_report: dict, request: pytest.FixtureRequest) -> None:
+def test_a_changed_coefficient_in_a_statement_is_refused(paper_report: dict, request: pytest.FixtureRequest) -> None:
     """A side is moved by 1, up or down in turn: proofs and printed values no longer agree. With `--slow` both ways,
     else every sixth part of each claim, from the first to the sixth on.
 
@@ -158,7 +157,7 @@ def test_a_changed_coefficient_in_a_statement_is_refused(ldp_fl_report: dict, re
     shown so is moved until it is false, and `!=` is left out.
     """
     every = 1 if request.config.getoption("--slow") else 6
-    for number, claim in enumerate(ldp_fl_report["claims"]):
+    for number, claim in enumerate(paper_report["claims"]):
         parts = list(enumerate(parts_of(claim)))
         for place, part in parts[number % max(1, min(every, len(parts))) :: every]:
             rewrites = ("({}) + 1",) if is_counted(claim) else ("({}) + 1", "({}) - 1")
@@ -167,7 +166,7 @@ def test_a_changed_coefficient_in_a_statement_is_refused(ldp_fl_report: dict, re
             if _is_cover(part["evidence"]):
                 rewrites = ("({}) + 10**12",) if part["relation"] in ("<", "<=") else ()
             for rewrite in rewrites:
-                changed = alone(ldp_fl_report, claim)
+                changed = alone(paper_report, claim)
                 target = list(parts_of(changed["claims"][0]))[place]
                 target["left"] = rewrite.format(target["left"])
                 assert claim["id"] in complaints(changed), part["label"]
@@ -191,10 +190,10 @@ def test_an_opened_end_is_refused_where_it_matters() -> None:
         recheck.part(record)
 
 
-def test_missing_evidence_is_refused(ldp_fl_report: dict) -> None:
-    for claim in ldp_fl_report["claims"]:
+def test_missing_evidence_is_refused(paper_report: dict) -> None:
+    for claim in paper_report["claims"]:
         if claim["verdict"] in ("PROVED", "REFUTED", "CONDITIONAL", "VACUOUS"):
-            changed = alone(ldp_fl_report, claim)
+            changed = alone(paper_report, claim)
             changed["claims"][0]["evidence"]["parts"][0]["evidence"] = {}
             assert claim["id"] in complaints(changed)
 

@@ -10,7 +10,7 @@ from ldp_audit.claims.loading import paper_keys
 from ldp_audit.claims.settling import SettledClaim, says_nothing, settle_claim
 from ldp_audit.claims.verdict import Verdict, combine
 from ldp_audit.mechanisms.variable import Variable
-from tests.conftest import SettledPaper
+from tests.papers.conftest import SettledPaper
 from tests.together import together
 
 AGAINST = (Verdict.REFUTED, Verdict.CONDITIONAL, Verdict.VACUOUS)

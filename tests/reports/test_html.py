@@ -56,33 +56,33 @@ def parse(page: str) -> Tree:
     return tree
 
 
-def test_every_claim_has_its_article_and_every_link_its_target(ldp_fl_report: dict) -> None:
-    tree = parse(html.render(ldp_fl_report))
-    claims = {claim["id"] for claim in ldp_fl_report["claims"]}
+def test_every_claim_has_its_article_and_every_link_its_target(paper_report: dict) -> None:
+    tree = parse(html.render(paper_report))
+    claims = {claim["id"] for claim in paper_report["claims"]}
     assert claims <= set(tree.ids)
     assert len(tree.ids) == len(set(tree.ids))
     assert {link.removeprefix("#") for link in tree.links} <= set(tree.ids)
 
 
-def test_nothing_is_loaded_from_anywhere(ldp_fl_report: dict) -> None:
-    page = html.render(ldp_fl_report)
+def test_nothing_is_loaded_from_anywhere(paper_report: dict) -> None:
+    page = html.render(paper_report)
     tree = parse(page)
     assert not {"script", "link", "iframe", "img", "object"} & tree.tags
     assert all(source.startswith("#") for source in tree.sources)
     assert not re.search(r"url\((?!#)|@import", page)
 
 
-def test_each_verdict_and_each_counterexample_is_on_the_page(ldp_fl_report: dict) -> None:
-    page = html.render(ldp_fl_report)
-    for claim in ldp_fl_report["claims"]:
+def test_each_verdict_and_each_counterexample_is_on_the_page(paper_report: dict) -> None:
+    page = html.render(paper_report)
+    for claim in paper_report["claims"]:
         article = page[page.index(f'<article id="{claim["id"]}"') :].split("</article>")[0]
         assert claim["verdict"] in article
         assert ("Counterexample." in article) == (claim["counterexample"] is not None)
         assert not claim["latex"] or "<math" in article
 
 
-def test_headings_do_not_skip_a_level(ldp_fl_report: dict) -> None:
-    levels = [int(level) for level in re.findall(r"<h([1-6])", html.render(ldp_fl_report))]
+def test_headings_do_not_skip_a_level(paper_report: dict) -> None:
+    levels = [int(level) for level in re.findall(r"<h([1-6])", html.render(paper_report))]
     assert levels[0] == 1
     assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
 
@@ -124,8 +124,8 @@ def test_markup_in_an_id_stays_text() -> None:
     assert "<script" not in page
 
 
-def test_equal_reports_give_equal_pages(ldp_fl_report: dict) -> None:
-    assert html.render(ldp_fl_report) == html.render(ldp_fl_report)
+def test_equal_reports_give_equal_pages(paper_report: dict) -> None:
+    assert html.render(paper_report) == html.render(paper_report)
 
 
 def test_several_papers_get_an_index_and_a_page_each() -> None:

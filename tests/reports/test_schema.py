@@ -21,8 +21,8 @@ def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-def test_every_key_of_a_report_is_described(ldp_fl_report: dict[str, Any]) -> None:
-    reports = (ldp_fl_report, whole_report(), hostile_report())
+def test_every_key_of_a_report_is_described(paper_report: dict[str, Any]) -> None:
+    reports = (paper_report, whole_report(), hostile_report())
     assert [misfits(json.loads(json.dumps(report))) for report in reports] == [[], [], []]
 
 

@@ -37,7 +37,7 @@ from ldp_audit.papers.fedmd_nfdp.claims.symbols import (
     q,
 )
 from ldp_audit.papers.fedmd_nfdp.claims.two_events import WITH, WITHOUT, theorem_1_pair, theorem_2_pair
-from tests.conftest import SettledPaper
+from tests.papers.conftest import SettledPaper
 from tests.together import together
 
 PAPER = load_paper("fedmd-nfdp")

@@ -15,7 +15,7 @@ from ldp_audit.claims.verdict import Verdict
 from ldp_audit.papers.fedsel.claims import accumulation, consequences, encoding, experiments, flat, two_stage, utility
 from ldp_audit.papers.fedsel.claims import symbols as letters
 from ldp_audit.papers.wang import claims as wang
-from tests.conftest import SettledPaper
+from tests.papers.conftest import SettledPaper
 from tests.together import together
 
 PAPER = load_paper("fedsel")

@@ -10,7 +10,7 @@ from ldp_audit.claims.loading import load_paper, paper_keys
 from ldp_audit.cli import report_sections
 from ldp_audit.reports import document
 from ldp_audit.reports.sections import whole
-from tests.conftest import SettledPaper
+from tests.papers.conftest import SettledPaper
 from tests.reports.picture import PICTURE, words_in, words_of
 
 AGAIN = "docs/report.png is not of this report: make report, then python -m tests.reports.picture report"
