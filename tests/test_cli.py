@@ -21,6 +21,8 @@ first = Claim("G-1", "here", "x is at most 1", parts=[at_most(x, 1)])
 second = Claim("G-2", "here", "x is 0", parts=[at_most(x, 0)])
 """
 
+EXAMPLE = "tests.example_paper"
+
 BAD_MODULES = {
     "no claims": ("x = 1\n", "has no claims"),
     "syntax error": ("def\n", "fails when imported: SyntaxError"),
@@ -115,7 +117,7 @@ def test_a_claim_that_cannot_be_built_is_listed_and_the_others_are_settled(
 
 
 def test_one_claim_of_a_paper_comes_without_the_papers_figures(tmp_path: Path) -> None:
-    main(["check", "--paper", "ldp-fl", "--only", "LF-L2", "--out", str(tmp_path), "--quiet"])
+    main(["check", "--claims", EXAMPLE, "--only", "EX-3", "--out", str(tmp_path), "--quiet"])
     assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["figures"] == []
     assert not (tmp_path / "figures").exists()
 
@@ -190,7 +192,7 @@ def test_an_unwritable_folder_is_named_before_anything_is_settled(
 ) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
-    assert main(["check", "--paper", "ldp-fl", "--out", str(blocked / "out")]) == 2
+    assert main(["check", "--claims", EXAMPLE, "--out", str(blocked / "out")]) == 2
     captured = capsys.readouterr()
     assert f"cannot write to {blocked}/out" in captured.err
     assert captured.out == ""
@@ -199,7 +201,7 @@ def test_an_unwritable_folder_is_named_before_anything_is_settled(
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_read_only_folder_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tmp_path.chmod(0o500)
-    assert main(["check", "--paper", "ldp-fl", "--out", str(tmp_path)]) == 2
+    assert main(["check", "--claims", EXAMPLE, "--out", str(tmp_path)]) == 2
     assert "cannot write" in capsys.readouterr().err
 
 
@@ -218,7 +220,7 @@ def test_a_tampered_report_is_refused_by_name(module: Path, capsys: pytest.Captu
 def test_fail_on_refuted_counts_only_the_sources_own_claims(module: Path) -> None:
     assert main(["check", "--claims", str(module), "--fail-on", "refuted", "--quiet"]) == 1
     assert main(["check", "--claims", str(module), "--fail-on", "refuted", "--only", "G-1", "--quiet"]) == 0
-    assert main(["check", "--paper", "ldp-fl", "--only", "LF-C1ocrU", "--fail-on", "refuted", "--quiet"]) == 0
+    assert main(["check", "--claims", EXAMPLE, "--only", "EX-ocr", "--fail-on", "refuted", "--quiet"]) == 0
 
 
 def test_a_correction_that_is_not_proved_is_named_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,38 +15,41 @@ Captured = pytest.CaptureFixture[str]
 PAGE = (Path(__file__).parents[1] / "docs" / "accounting.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("example_installed")
 def test_it_prints_costs_conventions_and_the_papers_words_with_their_verdicts(capsys: Captured) -> None:
-    assert main(["account", "fedsel-adult"]) == 0
+    assert main(["account", "example-two-stages"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("FedSel on ADULT, PE and PM (Liu, Cao, Yoshikawa, Chen")
+    assert out.startswith("A selection and its value (Nobody in Particular")
     for part in (
         "which dimension     1  0.201781",
         "everything          2   2.00179",
         "basic           2.00179      0  the sum of the epsilons",
-        "selection and value together spend epsilon/E an epoch: epsilon 2",
-        "FS-T31pe REFUTED",
+        "a report spends epsilon: epsilon 2",
+        "EX-3 REFUTED",
         "what it means",
         "ties are broken",
     ):
         assert part.lower() in out.lower(), part
 
 
+@pytest.mark.usefixtures("example_installed")
 def test_delta_is_read_and_the_result_is_written(tmp_path: Path, capsys: Captured) -> None:
     file = tmp_path / "account.json"
-    assert main(["account", "fedmd-nfdp-cifar10-60", "--delta", "0.19", "--json", str(file)]) == 0
+    assert main(["account", "example-sample", "--delta", "0.19", "--json", str(file)]) == 0
     assert "delta = 0.19" in capsys.readouterr().out
     document = json.loads(file.read_text())
     assert document["delta"] == 0.19
     assert {one["key"]: one["epsilon"] for one in document["totals"]}["exact"] == 0
-    assert document["paper"][0]["claims"] == {"NF-T2": "PROVED", "NF-FLAT": "VACUOUS", "NF-VAC": "VACUOUS"}
+    assert document["paper"][0]["claims"] == {"EX-6": "VACUOUS"}
 
 
+@pytest.mark.usefixtures("example_installed")
 def test_the_list_names_every_shipped_protocol(tmp_path: Path, capsys: Captured) -> None:
     file = tmp_path / "list.json"
     assert main(["account", "--list", "--json", str(file)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(shipped())
-    assert "ldp-fl-mnist" in json.loads(file.read_text())["protocols"]
+    assert "example-sample" in json.loads(file.read_text())["protocols"]
 
 
 def test_a_file_that_is_wrong_is_one_line_that_names_it(tmp_path: Path, capsys: Captured) -> None:

@@ -69,6 +69,7 @@ def test_a_refuted_claim_fails_only_where_it_is_asked_for(
     assert ("<failure" in (tmp_path / "out" / "junit.xml").read_text()) == bool(code)
 
 
+@pytest.mark.usefixtures("example_installed")
 def test_everything_is_gathered_and_a_report_can_be_made_from_it(
     tmp_path: Path, claims: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,9 +79,9 @@ def test_everything_is_gathered_and_a_report_can_be_made_from_it(
     first, again = tmp_path / "first", tmp_path / "again"
     chosen = [
         "--protocol",
-        "fedsel-adult",
+        "example-two-stages",
         "--protocol",
-        "fedmd-nfdp-femnist-300",
+        "example-sample",
         "--with",
         "audits",
         "--with",
@@ -88,8 +89,8 @@ def test_everything_is_gathered_and_a_report_can_be_made_from_it(
     ]
     assert main(["report", "--claims", claims, "--out", str(first), *chosen, "--quiet"]) == 0
     found = document(first)
-    assert [one["key"] for one in found["accounting"]] == ["fedsel-adult", "fedmd-nfdp-femnist-300"]
-    assert found["accounting"][0]["claimed"]["epsilon"] == 2.0
+    assert [one["key"] for one in found["accounting"]] == ["example-two-stages", "example-sample"]
+    assert found["accounting"][0]["paper"][0]["epsilon"] == 2.0
     verdicts = {one["target"]: one["verdict"] for one in found["audits"]}
     assert verdicts["PerturbedEncoding(epsilon=1, d=4, k=1)"] == "violated"
     assert verdicts["ldp_audit.auditing.textbook:laplace64"] == "violated"
@@ -236,14 +237,16 @@ def test_a_report_that_lacks_something_is_one_clear_line(
     assert says in refused(capsys, "--from", str(path), "--out", str(tmp_path / "other"))
 
 
+@pytest.mark.usefixtures("example_installed")
 def test_other_bad_input_is_one_clear_line(tmp_path: Path, capsys: Captured) -> None:
     out = ["--out", str(tmp_path / "out")]
     assert "unknown paper 'x'" in refused(capsys, "--paper", "x", *out)
-    assert "neither a file nor a shipped protocol" in refused(capsys, "--paper", "wang", "--protocol", "x", *out)
+    assert "neither a file nor a shipped protocol" in refused(capsys, "--paper", "example", "--protocol", "x", *out)
     (tmp_path / "file").write_text("")
     assert "cannot write to" in refused(capsys, "--out", str(tmp_path / "file" / "out"))
 
 
+@pytest.mark.usefixtures("example_installed")
 def test_shipped_protocols_are_accounted_for_where_they_are_asked_for(
     tmp_path: Path, claims: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,10 +256,10 @@ def test_shipped_protocols_are_accounted_for_where_they_are_asked_for(
         report_sections, "accounted", lambda name: chosen[-1].append(name) or {**account, "figure": None}
     )
     asked = ["report", "--claims", claims, "--out", str(tmp_path)]
-    for more in ([], ["--with", "accounting"], ["--protocol", "fedsel-adult"]):
+    for more in ([], ["--with", "accounting"], ["--protocol", "example-two-stages"]):
         chosen.append([])
         assert main([*asked, *more]) == 0
-    assert chosen == [[], list(shipped()), ["fedsel-adult"]]
+    assert chosen == [[], list(shipped()), ["example-two-stages"]]
 
 
 @pytest.mark.slow

@@ -34,8 +34,7 @@ third = Claim("T-3", name="a name", place="here", says=says, parts=[at_most(x, 2
 fourth = Claim("T-4", "here", "[bold]x[/bold] is :smile:", argument="words")
 """
 WIDE = [
-    "linkage --clients 100 --dimension 100 --epsilon 1 --window 10 --offset 0.5",
-    "account fedmd-nfdp-cifar10-16",
+    "account example-sample",
     "train ldp-fl --list",
 ]
 RED, GREEN, END = "\x1b[31m", "\x1b[32m", "\x1b[0m"
@@ -89,8 +88,8 @@ def test_verdicts_are_coloured_on_a_terminal_and_its_width_is_kept(module: str) 
     assert max(map(len, lines(shown))) == 80, "the long title takes the rest of the line"
 
 
-@together("text", WIDE)
-def test_long_lines_are_wrapped_at_words(text: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+def wrapped_at_words(text: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """A command's lines fit into a terminal, and say what they say in a pipe."""
     assert main([*text.split(), "--quiet"]) == 0
     piped, seconds = capsys.readouterr().out, re.compile(r"\d+\.\d+ s$")
     with monkeypatch.context() as patch:
@@ -99,6 +98,12 @@ def test_long_lines_are_wrapped_at_words(text: str, monkeypatch: pytest.MonkeyPa
     shown = lines(capsys.readouterr().out)
     assert 70 < max(map(len, shown)) <= 80
     assert seconds.sub("", " ".join(shown).strip()).split() == seconds.sub("", piped.strip()).split()
+
+
+@pytest.mark.usefixtures("example_installed")
+@together("text", WIDE)
+def test_long_lines_are_wrapped_at_words(text: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    wrapped_at_words(text, monkeypatch, capsys)
 
 
 def test_nothing_is_coloured_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:

@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from ldp_audit.accounting import privacy_loss
 from ldp_audit.accounting.protocols.paper_claims import paper_claims
 from ldp_audit.accounting.protocols.protocol import Protocol, Step
 from ldp_audit.accounting.protocols.protocol_file import load_protocol
 from ldp_audit.accounting.protocols.protocol_report import account
+from ldp_audit.mechanisms import RandomizedResponse
 from ldp_audit.papers.fedmd_nfdp import conventions as fedmd_nfdp
 from ldp_audit.papers.fedmd_nfdp.conventions import TABLE_2
 from ldp_audit.papers.fedsel import conventions as fedsel
@@ -81,6 +83,12 @@ def test_a_papers_accounting_of_something_else_is_refused(paper: str, message: s
 def test_a_papers_accounting_of_another_mechanism_is_refused(paper: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         account(protocol(paper=paper))
+
+
+def test_a_mechanism_without_an_epsilon_of_its_own_is_refused() -> None:
+    step = Step(privacy_loss(RandomizedResponse(1.0)), ("rounds",))
+    with pytest.raises(ValueError, match="LDP-FL's accounting needs a mechanism with an epsilon, got PrivacyLoss"):
+        account(Protocol("x", (step,), paper="ldp-fl"))
 
 
 def test_the_verdicts_are_those_that_the_engines_reach() -> None:

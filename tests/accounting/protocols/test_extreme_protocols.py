@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_audit.accounting import privacy_loss
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Shuffling, Split, Step
 from ldp_audit.accounting.protocols.protocol_report import ProtocolReport, account, interval, number
 from ldp_audit.mechanisms import RandomizedResponse, TwoPoint
@@ -88,10 +87,6 @@ def test_numbers_of_numpy_describe_the_same_protocol() -> None:
         (lambda: Split(1.0, mu=1), "mu must leave something to the value stage, got 1"),
         (lambda: Split(1.0, batch=9, threshold=1.0), "threshold must leave something to the value stage, got 1"),
         (lambda: Split(1.0, batch=9, constant=math.inf), "constant must be a finite number >= 0, got inf"),
-        (
-            lambda: account(Protocol("x", (Step(privacy_loss(RandomizedResponse(1.0)), ("rounds",)),), paper="ldp-fl")),
-            "LDP-FL's accounting needs a mechanism with an epsilon, got PrivacyLoss",
-        ),
         (lambda: Protocol("x", (Step(TwoPoint(1), (1,)),), rounds=np.True_), "rounds must be a whole number .*True"),  # type: ignore[arg-type]
     ],
 )

@@ -102,12 +102,13 @@ def test_a_mechanism_without_pure_epsilon_shares_delta_over_its_uses() -> None:
     assert report.total("exact").epsilon == pytest.approx(one.total("exact").epsilon, rel=1e-9), "mu = 5 either way"
 
 
+@pytest.mark.usefixtures("example_installed")
 def test_what_shows_everything_with_some_probability_has_no_epsilon_and_says_from_which_delta_on() -> None:
-    report = account(load_protocol("fedmd-nfdp-cifar10-60"))
+    report = account(load_protocol("example-sample"))
     assert report.total("exact").epsilon == math.inf
     assert report.floor == pytest.approx(1 - (299 / 300) ** 60, rel=1e-12)
     assert "no epsilon is large enough for a delta below 0.181543" in report.describe()
-    assert account(load_protocol("fedmd-nfdp-cifar10-60"), delta=0.19).total("exact").epsilon == 0
+    assert account(load_protocol("example-sample"), delta=0.19).total("exact").epsilon == 0
 
 
 def test_a_model_that_is_mixed_in_one_piece_tells_at_least_its_counts_and_at_most_all() -> None:
@@ -149,11 +150,12 @@ def test_a_lower_bound_that_a_grid_has_lost_is_that_of_fewer_uses() -> None:
     assert ledger.advantage(shuffled=False) == known.loss("one round", shuffled=False).delta_bounds(0.0)[0] > 0
 
 
+@pytest.mark.usefixtures("example_installed")
 def test_a_report_fits_into_json() -> None:
-    report = account(load_protocol("fedmd-nfdp-cifar10-60"))
+    report = account(load_protocol("example-sample"))
     document = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert document["totals"][-1]["epsilon"] == "inf"
-    assert document["paper"][0]["claims"]["NF-FLAT"] == "VACUOUS"
+    assert document["paper"][0]["claims"]["EX-6"] == "VACUOUS"
 
 
 def test_progress_names_what_is_being_done() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Shuffling, Split, Step
-from ldp_audit.accounting.protocols.protocol_file import load_protocol, parse_protocol, shipped
+from ldp_audit.accounting.protocols.protocol_file import load_protocol, parse_protocol
 from ldp_audit.accounting.protocols.protocol_report import account
-from ldp_audit.papers.ldp_fl.attacks.membership_simulation import SETTINGS
 from tests.together import together
 
 GOOD = """
@@ -111,7 +109,7 @@ WRONG = {
     "a split of nothing": (GOOD + "[split]\nepsilon = 1", r"\[split\]: one of mu and batch must be given"),
     "no share left": (GOOD + "[split]\nepsilon = 1\nmu = 1", "mu must leave something to the value stage"),
     "notes as a text": ('notes = "one"' + GOOD, "notes must be a list, got 'one'"),
-    "an unknown paper": ('paper = "dpsgd"' + GOOD, "paper must be one of ldp-fl, fedsel, fedmd-nfdp, fedmd-ldp"),
+    "an unknown paper": ('paper = "dpsgd"' + GOOD, "paper must be .*, got 'dpsgd'"),
 }
 
 
@@ -145,9 +143,10 @@ def test_a_channel_lies_beside_the_file(tmp_path: Path) -> None:
         load_protocol(file)
 
 
+@pytest.mark.usefixtures("example_installed")
 def test_a_name_that_is_neither_shipped_nor_a_file_lists_what_is_shipped() -> None:
-    with pytest.raises(ValueError, match=r"'ldp-fl' is neither a file nor a shipped protocol; shipped: .*ldp-fl-mnist"):
-        load_protocol("ldp-fl")
+    with pytest.raises(ValueError, match=r"'example' is neither a file nor a shipped protocol; shipped: .*example-s"):
+        load_protocol("example")
 
 
 def test_bytes_that_are_no_text_and_files_that_are_too_long_are_refused() -> None:
@@ -277,21 +276,3 @@ def _inline(value: Any) -> str:
 
 def _quoted(text: str) -> str:
     return '"' + "".join(c if c.isalnum() or c in " _-()=,.:" else f"\\u{min(ord(c), 0xFFFF):04x}" for c in text) + '"'
-
-
-@together("name", shipped())
-def test_every_shipped_protocol_reads_and_says_where_it_is_from(name: str) -> None:
-    protocol = load_protocol(name)
-    assert protocol.source
-    assert protocol.paper
-    assert all(step.name for step in protocol.steps)
-
-
-@together("setting", SETTINGS)
-def test_ldp_fls_files_have_the_papers_numbers_and_an_assumed_network(setting: Any) -> None:
-    protocol = load_protocol("ldp-fl-" + re.sub("-", "", setting.data.lower()))
-    (step,) = protocol.steps
-    assert (step.shuffling, protocol.rounds) == (Shuffling(setting.n, "parameter"), setting.rounds)
-    assert protocol.mechanisms[0].epsilon == setting.epsilon
-    (network,) = [one for one in setting.networks if one.weights == protocol.dimensions]
-    assert network.words in protocol.notes[0]

@@ -10,6 +10,7 @@ import pytest
 
 from ldp_audit.cli import main
 from ldp_audit.papers.ldp_fl.attacks.membership_simulation import SETTINGS
+from tests.test_cli_terminal import wrapped_at_words
 from tests.together import together
 
 Captured = pytest.CaptureFixture[str]
@@ -75,6 +76,30 @@ def test_what_is_no_number_is_refused_before_anything_runs(changed: list[str], c
         main([*MNIST, *changed])
     assert stopped.value.code == 2
     assert "must be a whole number" in capsys.readouterr().err
+
+
+def test_long_lines_are_wrapped_at_words(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    wrapped_at_words("linkage --clients 100 --dimension 100 --epsilon 1 --window 10 --offset 0.5", monkeypatch, capsys)
+
+
+@together(
+    ("arguments", "message"),
+    [
+        (["--clients", "0"], "--clients must be a whole number >= 1, got 0"),
+        (["--dimension", "0"], "--dimension must be a whole number >= 1, got 0"),
+        (["--epsilon", "nan"], "--epsilon must be a number >= 0, got nan"),
+        (["--delta", "1"], "--delta must be in [0, 1), got 1.0"),
+        (["--simulate", "-1"], "--simulate must be a whole number >= 0, got -1"),
+        (["--window", "3"], "window and offset must be given together"),
+        (["--window", "-3", "--offset", "1"], "window"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str, capsys: Captured) -> None:
+    assert main([*MNIST, *arguments]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("ldp-audit linkage: ")
+    assert message in said
+    assert said.count("\n") == 1
 
 
 ROWS = [

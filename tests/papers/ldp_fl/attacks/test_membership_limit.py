@@ -12,7 +12,13 @@ from mpmath import mp, mpf
 
 from ldp_audit.accounting.conversion.conversions import gdp_to_delta, gdp_within
 from ldp_audit.accounting.laws.finite_laws import product_law
-from ldp_audit.accounting.shuffling.anonymous_counts import anonymous_count, exact_advantage, exact_laws
+from ldp_audit.accounting.shuffling.anonymous_counts import (
+    CountLaws,
+    anonymous_count,
+    exact_advantage,
+    exact_laws,
+    hypotheses,
+)
 from ldp_audit.papers.ldp_fl.attacks.membership_limit import (
     NormalLoss,
     advantage,
@@ -285,3 +291,27 @@ def test_the_bounds_hold_where_the_loss_takes_one_finite_value(m: int) -> None:
     exact = 1 - float(laws.first[0]) ** m  # an absent client never makes a report
     assert found.low <= exact * (1 + 1e-12)
     assert found.high >= exact * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+def test_no_other_neighbourhood_of_the_others_gives_many_counts_more_or_less(epsilon: float) -> None:
+    """The two named neighbourhoods bound all mixtures of both ends and center, and 100 random ones: n = 30."""
+    end = hypotheses(epsilon, "other end")[0].upper
+    rng = np.random.default_rng(1)
+    mixtures = [[1 - end] * i + [0.5] * j + [end] * (29 - i - j) for i in range(0, 30, 7) for j in range(0, 30 - i, 7)]
+    found = [
+        of_many(anonymous_count(30, epsilon, others=one)) for one in [*mixtures, *rng.uniform(1 - end, end, (100, 29))]
+    ]
+    worst, best = (of_many(anonymous_count(30, epsilon, others=others)) for others in ("one end", "center"))
+    assert max(found) <= worst * (1 + 1e-9)
+    assert min(found) >= best * (1 - 1e-9)
+
+
+def of_many(laws: CountLaws) -> float:
+    """The advantage over 20 counts, in the normal limit."""
+    return advantage(laws, 20).value
+
+
+def test_counts_rarer_than_any_float_keep_their_loss() -> None:
+    """Would catch a loss of 0 for such counts."""
+    assert compose(anonymous_count(1500, 1.0), 3).largest == pytest.approx(3.0, rel=1e-15)
