@@ -17,6 +17,8 @@ from ldp_audit.mechanisms.weights import SymbolicWeights
 
 Kind = TypeVar("Kind")
 
+NO_PAPER = "no paper is installed; a module of your own claims needs none: --claims MODULE"
+
 
 def paper_keys() -> tuple[str, ...]:
     """The keys of the registered papers, in the order of a report."""
@@ -26,11 +28,21 @@ def paper_keys() -> tuple[str, ...]:
 def load_paper(key: str) -> Paper:
     """The registered paper with this key. Raises ValueError, listing the known keys, for another."""
     if key not in paper_keys():
-        raise ValueError(f"unknown paper {key!r}; known: {', '.join((*paper_keys(), 'all'))}")
+        known = ", ".join((*paper_keys(), "all")) if paper_keys() else f"none, as {NO_PAPER}"
+        raise ValueError(f"unknown paper {key!r}; known: {known}")
     paper = registry.load(registry.PAPERS, key)
     if not isinstance(paper, Paper):
         raise ValueError(f"entry point {key!r} in {registry.PAPERS} must name a claims.Paper, got {paper!r:.200}")
     return paper
+
+
+def load_papers(key: str) -> list[Paper]:
+    """The registered paper with this key; of "all", all of them. Raises ValueError if there is none."""
+    if key != "all":
+        return [load_paper(key)]
+    if not paper_keys():
+        raise ValueError(NO_PAPER)
+    return [load_paper(one) for one in paper_keys()]
 
 
 def load_claims(target: str) -> Paper:

@@ -27,16 +27,16 @@ def add_arguments(account: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the account, or the list; 0. Raises ValueError for bad input."""
-    from ldp_audit.accounting.protocols.protocol_file import load_protocol, shipped
+    from ldp_audit.accounting.protocols.protocol_file import load_protocol, named, shipped
 
     if options.list:
         loaded = {name: load_protocol(name) for name in shipped()}
         write_json(options, {"protocols": {name: one.name for name, one in loaded.items()}})
-        width = max(map(len, loaded))
-        say("\n".join(f"{name:<{width}}  {one.name}" for name, one in loaded.items()))
+        width = max(map(len, loaded), default=0)
+        say("\n".join(f"{name:<{width}}  {one.name}" for name, one in loaded.items()) or "no protocol is shipped")
         return 0
     if options.protocol is None:
-        raise ValueError(f"a protocol file or name is missing; --list shows the shipped ones: {', '.join(shipped())}")
+        raise ValueError(f"a protocol file or name is missing; --list shows the shipped ones: {named()}")
     from ldp_audit.accounting.protocols.protocol_report import account
 
     with Progress(options.quiet) as progress:

@@ -25,9 +25,8 @@ _SAYS = 76
 def add_arguments(check: argparse.ArgumentParser) -> None:
     """The options of `ldp-audit check`."""
     source = check.add_mutually_exclusive_group()
-    source.add_argument(
-        "--paper", default="all", metavar="KEY", help=f"{', '.join(entries(PAPERS))}, or all (the default)"
-    )
+    known = ", ".join([*entries(PAPERS), "or all"])
+    source.add_argument("--paper", default="all", metavar="KEY", help=f"{known} (the default)")
     source.add_argument("--claims", metavar="MODULE", help="a module of your own: package.module or path/to/file.py")
     check.add_argument(
         "--only", action="append", metavar="ID", help="settle this claim only, without figures; may be repeated"
@@ -83,11 +82,9 @@ def run(options: argparse.Namespace) -> int:
 
 def papers_asked_for(options: argparse.Namespace) -> list[Paper]:
     """The papers that --claims or --paper names. Raises ValueError if there is none."""
-    from ldp_audit.claims.loading import load_claims, load_paper, paper_keys
+    from ldp_audit.claims.loading import load_claims, load_papers
 
-    if options.claims:
-        return [load_claims(options.claims)]
-    return [load_paper(key) for key in (paper_keys() if options.paper == "all" else [options.paper])]
+    return [load_claims(options.claims)] if options.claims else load_papers(options.paper)
 
 
 def _chosen(options: argparse.Namespace) -> list[Paper]:

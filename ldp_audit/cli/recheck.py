@@ -92,14 +92,13 @@ def _differences(report: dict[str, Any], source: str, progress: Progress) -> tup
     Settled again are those of which the checker alone cannot tell what the source's own run says: undecided ones, those
     that rest on a solver, and counterexamples, which two engines find.
     """
-    from ldp_audit.claims.loading import load_claims, load_paper, paper_keys
+    from ldp_audit.claims.loading import load_claims, load_papers, paper_keys
     from ldp_audit.claims.manifest import against, settled_otherwise
     from ldp_audit.claims.recheck_report import is_told_by_settling
     from ldp_audit.claims.settling import settle_claim
     from ldp_audit.reports.document import claim_record, paper_record, stated_record
 
-    known = paper_keys() if source == "all" else (source,) if source in paper_keys() else ()
-    loaded = [load_paper(key) for key in known] or [load_claims(source)]
+    loaded = load_papers(source) if source in ("all", *paper_keys()) else [load_claims(source)]
     reported = {(claim["paper"], claim["id"]): claim for claim in report["claims"]}
     made, differing, again = [], [], 0
     for paper in loaded:

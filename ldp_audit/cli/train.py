@@ -15,8 +15,10 @@ from ldp_audit.progress import Progress
 
 def add_arguments(train: argparse.ArgumentParser) -> None:
     """The options of `ldp-audit train`."""
+    from ldp_audit.training.pipeline import PIPELINES
+
     add = train.add_argument
-    add("pipeline", metavar="PIPELINE", help="ldp-fl, fedsel, fedmd-nfdp, or a plan of your own, module:Class")
+    add("pipeline", metavar="PIPELINE", help=f"{', '.join(PIPELINES)}, or a plan of your own, module:Class")
     add("--data", metavar="NAME", help="a data set; the pipeline's embedded one by default")
     add("--folder", type=Path, metavar="DIR", help="where the data set's files are, for those that have files")
     add("--data-option", type=_pair, action="append", default=[], metavar="NAME=V", help="of the data set's loader")

@@ -25,7 +25,7 @@ is generated (`make docs`). The numbers in a table come from the example in its 
 import numpy as np
 from ldp_audit import TwoPoint
 
-m = TwoPoint(epsilon=1.0, center=0.0, radius=0.075)  # LDP-FL's eq. (2)
+m = TwoPoint(epsilon=1.0, center=0.0, radius=0.075)  # two values around the center
 m.exact_epsilon(), m.worst_pair()  # tight, and the inputs that attain it
 m.delta([0.0, 0.5])  # the privacy profile
 m.variance([0.0, 0.075])  # exact: less than Lemma 2 prints, away from the center

@@ -50,6 +50,11 @@ def paper_claims(protocol: Protocol) -> tuple[PaperClaim, ...]:
     return () if protocol.paper is None else registry.load(registry.CONVENTIONS, protocol.paper)(protocol)
 
 
+def installed(paper: str) -> str | None:
+    """The paper's name if it registers an accounting of its own, else None: a protocol then names no paper."""
+    return paper if paper in registry.entries(registry.CONVENTIONS) else None
+
+
 def only_step(protocol: Protocol) -> Step:
     """The step of a protocol that has one. Raises ValueError for more."""
     steps = list(protocol.steps)

@@ -203,7 +203,8 @@ class Protocol:
         _one_of("unit", self.unit, get_args(Unit))
         instance(self.split, (Split, NoneType), "split", "a Split or None")
         if self.paper is not None:
-            _one_of("paper", self.paper, tuple(registry.entries(registry.CONVENTIONS)))
+            known = tuple(registry.entries(registry.CONVENTIONS))
+            _one_of("paper", self.paper, known or ("(left out, as no paper is installed)",))
         for count in get_args(Count):
             object.__setattr__(self, count, _whole(count, getattr(self, count)))
         for name in ("steps", "notes"):

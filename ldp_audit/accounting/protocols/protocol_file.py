@@ -36,9 +36,7 @@ def load_protocol(name: str | Path) -> Protocol:
         return parse_protocol(_shipped()[name].read_bytes(), f"{name}.toml")
     path = Path(name)
     if not path.exists() and path.suffix != ".toml":
-        raise ValueError(
-            f"{str(name)[:200]!r} is neither a file nor a shipped protocol; shipped: {', '.join(shipped())}"
-        )
+        raise ValueError(f"{str(name)[:200]!r} is neither a file nor a shipped protocol; shipped: {named()}")
     with path.open("rb") as file:
         content = file.read(_LARGEST + 1)
     return parse_protocol(content, str(path), path.parent)
@@ -47,6 +45,11 @@ def load_protocol(name: str | Path) -> Protocol:
 def shipped() -> tuple[str, ...]:
     """The names of the protocols that papers and other packages bring, sorted."""
     return tuple(sorted(_shipped()))
+
+
+def named() -> str:
+    """The names of the shipped protocols in one line, for messages."""
+    return ", ".join(shipped()) or "none"
 
 
 def _shipped() -> dict[str, Traversable]:

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from ldp_audit.accounting import calibrate, compose, nfdp
+from ldp_audit.accounting.protocols.paper_claims import installed
 from ldp_audit.accounting.protocols.protocol import Protocol, Step
 from ldp_audit.mechanisms import Gaussian, Laplace, SubsampleRelease
 from ldp_audit.training.fedmd_nfdp.settings import FedMdSettings
@@ -56,7 +57,7 @@ def protocol_of(plan: FedMdSettings, records: int, noise: Gaussian | Laplace | N
             unit="record",
             adjacency="add/remove",
             rounds=plan.rounds,
-            paper="fedmd-nfdp",
+            paper=installed("fedmd-nfdp"),
             source=_SOURCE,
             notes=("One draw, kept for all rounds: everything after it is post-processing (NF-POST).",),
         )
@@ -69,7 +70,7 @@ def protocol_of(plan: FedMdSettings, records: int, noise: Gaussian | Laplace | N
         adjacency="replace",
         rounds=plan.rounds,
         queries=plan.public_per_round,
-        paper="fedmd-ldp" if isinstance(noise, Gaussian) else None,
+        paper=installed("fedmd-ldp") if isinstance(noise, Gaussian) else None,
         source=_SOURCE,
         notes=("Two score vectors differ by at most the sensitivity, whatever records the model has seen.",),
     )

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ldp_audit.accounting.protocols.paper_claims import installed
 from ldp_audit.accounting.protocols.protocol import Protocol as SpendingProtocol
 from ldp_audit.accounting.protocols.protocol import Split, Step
 from ldp_audit.mechanisms import (
@@ -432,7 +433,7 @@ def protocol(plan: FedSelSettings, split: Split, *, data: str, users: int, d: in
         epochs=plan.epochs,
         dimensions=d,
         split=split if by_paper else None,
-        paper="fedsel" if by_paper else None,
+        paper=installed("fedsel") if by_paper else None,
         source="Liu, Cao, Yoshikawa, Chen, FedSel (DASFAA 2020), Algorithm 1 and Section 5",
         notes=_notes(chosen, users, k, plan),
     )

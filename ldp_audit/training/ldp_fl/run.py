@@ -24,6 +24,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ldp_audit.accounting.protocols.paper_claims import installed
 from ldp_audit.accounting.protocols.protocol import Protocol, Shuffling, Step
 from ldp_audit.accounting.shuffling.clones import MOST_EPSILON
 from ldp_audit.mechanisms.frequency.randomized_response import RandomizedResponse
@@ -430,7 +431,7 @@ def spending(name: str, plan: LdpFlSettings, dimensions: int, layers: int, *, pe
         adjacency="replace",
         rounds=plan.rounds,
         dimensions=dimensions,
-        paper="ldp-fl" if paper and not own else None,
+        paper=installed("ldp-fl") if paper and not own else None,
         source="Sun, Qian, Chen, LDP-FL (IJCAI 2021), Algorithms 1 to 3",
         notes=(*notes, *((_CHOSEN,) if plan.chosen < plan.n else ())),
     )
