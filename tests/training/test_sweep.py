@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.training.sweep import Job, Sweep, doubts_of, jobs_of, read_value, repeat_seed
+from ldp_audit.training.sweep import Job, Sweep, doubts_of, jobs_of, presets_of_text, read_value, repeat_seed
 from tests.together import together
 from tests.training.toy import Toy
 
@@ -125,3 +125,25 @@ def test_a_changed_sweep_keeps_the_doubts_about_settings_that_it_keeps() -> None
 def test_bad_sweeps_are_named(build: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         build()
+
+
+@together(
+    ("text", "message"),
+    [
+        (
+            "[[demonstration]]\nsets = { epsilon = 1 }",
+            r"a sweep has an unknown key 'sets'; accepted: base, set, vary, repeats",
+        ),
+        ('[presets]\none = [{ bases = "a" }]', "a sweep has an unknown key 'bases'"),
+        ('[[printed]]\nplaces = "Table 1"', r"\[\[printed\]\] has an unknown key 'places'; accepted: place, data, "),
+        ('[[demonstration]]\nbase = "a"', r"base must be one of \[settings\], , got 'a'"),
+    ],
+)
+def test_a_misspelt_key_is_named(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        presets_of_text(text)
+
+
+def test_none_is_a_text_as_on_the_command_line() -> None:
+    (sweep,) = presets_of_text('[[demonstration]]\nset = { mu = "none" }\nvary = { k = ["none", 3] }').demonstration
+    assert (sweep.settings, sweep.varied) == ({"mu": None}, {"k": (None, 3)})

@@ -9,14 +9,11 @@ import pytest
 
 from ldp_audit.training.fedsel.plan import (
     FINDINGS,
-    PAPER,
-    FedSel,
     beats_flat,
     repeat_means,
     rises_with_epsilon,
     top_beats_random,
 )
-from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 
 
@@ -177,8 +174,3 @@ def test_two_runs_of_one_point_are_refused() -> None:
     twice = results({"NP-K": 0.9})
     with pytest.raises(ValueError, match="must name one point"):
         repeat_means({"runs": twice["runs"] * 2}, solution="NP-K")
-
-
-def test_table_3_is_two_models_at_three_rates() -> None:
-    """Catches a solution that is missing: seven of them each."""
-    assert len(jobs_of(FedSel, PAPER.presets["table-3"], 0)) == 42

@@ -10,9 +10,8 @@ import pytest
 import torch
 
 from ldp_audit.training.fedsel import run as run_module
-from ldp_audit.training.fedsel.plan import PRESETS, FedSel
+from ldp_audit.training.fedsel.plan import FedSel
 from ldp_audit.training.fedsel.solution import NAMES
-from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 from tests.training.fedsel.tiny import started, table, trained
 
@@ -156,16 +155,6 @@ def test_a_run_that_stops_early_is_the_first_rounds_of_a_whole_one_and_spends_as
     assert second is not None
     assert (first.steps, first.epochs, first.split) == (second.steps, second.epochs, second.split)
     assert second.notes[0].endswith("each reports once an epoch; those whose turn comes after round 13 once less.")
-
-
-def test_the_preset_of_the_split_without_hyper_parameters_varies_the_batch_in_as_many_rounds() -> None:
-    """Catches a comparison of batches that is one of training times: the paper stops after as many iterations."""
-    runs = [
-        started(table(1000), **{**job.settings, "repeats": 1})
-        for job in jobs_of(FedSel, PRESETS.presets["free-split"], 0)
-    ]
-    assert {run.rounds for run in runs} == {10}
-    assert {run.edges[1] for run in runs} == {8, 16, 40, 80}
 
 
 def test_a_part_of_the_records_is_drawn_by_the_seed() -> None:

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 import torch
 
+from ldp_audit.accounting.protocols.paper_claims import installed
 from ldp_audit.accounting.protocols.protocol import Shuffling
 from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.training.ldp_fl import reports
 from ldp_audit.training.ldp_fl.moments import TwoPointMoments
-from ldp_audit.training.ldp_fl.plan import PRESETS, LdpFl
+from ldp_audit.training.ldp_fl.plan import LdpFl
 from ldp_audit.training.ldp_fl.run import AdaptiveRule, fixed_ranges, layers_of, noise_variance
 from tests.together import together
 from tests.training.ldp_fl.small import run
@@ -129,23 +130,8 @@ def test_a_run_spends_every_weight_in_every_round() -> None:
     (step,) = protocol.steps
     assert protocol.times(step) == 2 * one.dimensions
     assert one.dimensions == sum(p.numel() for p in one.model.parameters())
-    assert (step.mechanism, step.shuffling, protocol.paper) == (TwoPoint(0.4), Shuffling(3), "ldp-fl")
+    assert (step.mechanism, step.shuffling, protocol.paper) == (TwoPoint(0.4), Shuffling(3), installed("ldp-fl"))
     assert step.sampling is None
     assert any("amplifies nothing" in note for note in protocol.notes)
     assert run(epsilon=math.inf).protocol() is None
     assert run(perturb=False).protocol() is None
-
-
-def test_presets_have_the_papers_settings() -> None:
-    """Numbers of Section 5 that were copied wrongly."""
-    settings = {data: PRESETS.presets[data][0].settings for data in ("mnist", "fmnist", "cifar-10")}
-    names = ("n", "rounds", "learning_rate", "ranges", "radius")
-    assert [settings["mnist"][name] for name in names] == [100, 10, 0.03, "fixed", 0.075]
-    assert [settings["fmnist"][name] for name in names] == [200, 15, 0.03, "fixed", 0.015]
-    assert [settings["cifar-10"][name] for name in names] == [500, 15, 0.015, "adaptive", 1.0]
-    assert [PRESETS.presets[data][0].varied["epsilon"][0] for data in settings] == [1.0, 4.0, 10.0]
-    for table in PRESETS.printed:
-        if table["place"] != "Table 1":
-            continue
-        swept = PRESETS.presets[f"table-1-{table['data'][0]}"][0].varied["epsilon"]
-        assert {cell["epsilon"] for cell in table["cells"]} == set(swept)

@@ -63,3 +63,18 @@ def test_the_page_has_a_command_for_each_of_the_papers_synthetic_sets() -> None:
     assert both <= set(COMMAND.findall(PAGE.read_text(encoding="utf-8")))
     names = {load(name, None, records=10, c1=float(c1), c2=float(c2)).name for name, c1, c2 in both}
     assert len(names) == 8
+
+
+def test_table_3_is_two_models_at_three_rates() -> None:
+    """Catches a solution that is missing: seven of them each."""
+    assert len(jobs_of(FedSel, PRESETS.presets["table-3"], 0)) == 42
+
+
+def test_the_preset_of_the_split_without_hyper_parameters_varies_the_batch_in_as_many_rounds() -> None:
+    """Catches a comparison of batches that is one of training times: the paper stops after as many iterations."""
+    runs = [
+        started(table(1000), **{**job.settings, "repeats": 1})
+        for job in jobs_of(FedSel, PRESETS.presets["free-split"], 0)
+    ]
+    assert {run.rounds for run in runs} == {10}
+    assert {run.edges[1] for run in runs} == {8, 16, 40, 80}
