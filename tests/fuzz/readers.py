@@ -20,7 +20,6 @@ from ldp_audit.auditing.confirm import merge, witness_in
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.record import State, record_in, seed_in
 from ldp_audit.auditing.test import Test
-from ldp_audit.claims.loading import load_paper
 from ldp_audit.claims.recheck_report import recheck_claims
 from ldp_audit.claims.settled_file import SettledFile
 from ldp_audit.claims.settling import settle_claim
@@ -34,6 +33,7 @@ from ldp_audit.training.runs import Training, Work, spread, train
 from ldp_audit.training.sweep import Sweep, jobs_of
 from ldp_audit.workers import pool_of
 from tests.auditing.scores.examples import EXAMPLES
+from tests.example_paper import PAPER
 from tests.fuzz.attack import Reader
 from tests.training.data.image_files import FORMATS
 from tests.training.data.table_files import READERS as TABLES
@@ -222,7 +222,7 @@ def _hostile_protocols() -> tuple[bytes, ...]:
 
 
 def _reports(_: Path) -> list[Any]:
-    paper = replace(load_paper("wang"), claims=load_paper("wang").claims[:5])
+    paper = replace(PAPER, claims=PAPER.claims[:5])
     report = document.build([(paper, [settle_claim(claim) for claim in paper.claims])], [])
     claims = json.loads(json.dumps(report["claims"]))
     return [{"schema_version": 1, "claims": [claim]} for claim in claims]
@@ -231,7 +231,7 @@ def _reports(_: Path) -> list[Any]:
 def _settled(folder: Path) -> list[Any]:
     """A file of settled claims."""
     kept = SettledFile(folder / "kept")
-    for claim in load_paper("wang").claims[:2]:
+    for claim in PAPER.claims[:2]:
         kept.settle(claim, 60.0)
     return [(folder / "kept").read_bytes()]
 

@@ -205,12 +205,13 @@ def test_two_writers_of_one_file_that_are_killed_leave_a_whole_one(tmp_path: Pat
     assert path.read_text() in whole
 
 
+@pytest.mark.usefixtures("example_installed")
 @together(
     "command",
     [
         ["train", TOY, "--quiet", "--out"],
-        ["check", "--paper", "wang", "--quiet", "--out"],
-        ["account", "fedmd-ldp", "--quiet", "--json"],
+        ["check", "--claims", "tests.example_paper", "--quiet", "--out"],
+        ["account", "example-sample", "--quiet", "--json"],
         ["audit", "TwoPoint(epsilon=1)", "--samples", "2000", "--quiet", "--json"],
         ["audit", "TwoPoint(epsilon=1)", "--samples", "2000", "--quiet", "--resume"],
         ["exact", "TwoPoint(epsilon=1)", "--plot"],

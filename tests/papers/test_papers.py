@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -138,3 +140,12 @@ def test_every_formula_of_the_papers_is_typeset() -> None:
     assert len(typeset) > 100
     assert [latex for latex, element in typeset.items() if not element.startswith("<math ")] == []
     assert [latex for latex, element in typeset.items() if "\\" in element.split(">", 1)[1]] == []
+
+
+def test_loading_the_papers_makes_none_of_their_statements() -> None:
+    """A claim is made when it is asked for: `check --only` would build all others otherwise."""
+    made = "made, real = [], Statement.__post_init__; Statement.__post_init__ = lambda one: made.append(real(one))"
+    code = "from ldp_audit.claims import Statement; from ldp_audit.claims.loading import load_paper, paper_keys"
+    code += f"; {made}; [load_paper(key) for key in paper_keys()]"
+    command = [sys.executable, "-c", f"{code}; print(len(made), load_paper('wang').claims[0].id, len(made) > 0)"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "0 WG-DUCHI True\n"
