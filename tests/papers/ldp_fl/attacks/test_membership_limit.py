@@ -314,4 +314,4 @@ def of_many(laws: CountLaws) -> float:
 
 def test_counts_rarer_than_any_float_keep_their_loss() -> None:
     """Would catch a loss of 0 for such counts."""
-    assert compose(anonymous_count(1500, 1.0), 3).largest == pytest.approx(3.0, rel=1e-15)
+    assert compose_counts(anonymous_count(1500, 1.0), 3).largest == pytest.approx(3.0, rel=1e-15)
