@@ -26,7 +26,7 @@ from ldp_audit.auditing.lone_events import LONE_SHARE
 from ldp_audit.auditing.program import Program, Sampler, name_of, source_digest
 from ldp_audit.auditing.result import plain
 from ldp_audit.auditing.scores.score import read_place
-from ldp_audit.auditing.test import Ledger, Range, Test, Unkept, joined
+from ldp_audit.auditing.test import CountedChunks, Range, Test, Unkept, joined
 from ldp_audit.checkpoint import DAMAGE as DAMAGE
 from ldp_audit.checkpoint import Checkpoint, damaged
 from ldp_audit.checkpoint import plain as as_json
@@ -168,7 +168,7 @@ def _of_state(document: dict[str, Any]) -> Record:
     claim = _number(arguments["claimed_epsilon"]), float(arguments["claimed_delta"])
     confidence = float(arguments["confidence"])
     stage = int(test["stage"])
-    ledger: Ledger = ledger_from_dict(document, -(-test["trials"] // test["rows"]), test["rows"], test["trials"])
+    ledger: CountedChunks = ledger_from_dict(document, -(-test["trials"] // test["rows"]), test["rows"], test["trials"])
     parts = ()
     if ledger.tally is not None:
         parts = (KeyedCounts(arguments["seed"], stage, test["rows"], ledger.done, ledger.tally[0]),)
@@ -253,11 +253,11 @@ class State:
             self._write()
         self._written = -math.inf  # the first counts are written at once
 
-    def ledger(self, test: Test) -> Ledger:
+    def ledger(self, test: Test) -> CountedChunks:
         """See `Keeper`."""
         return self._read(lambda: ledger_from_dict(self._parts, test.chunks, test.rows, test.trials))
 
-    def keep(self, ledger: Ledger, *, now: bool = False) -> None:
+    def keep(self, ledger: CountedChunks, *, now: bool = False) -> None:
         """See `Keeper`. Every few seconds at most, unless `now`."""
         self._parts["done"] = [list(chunks) for chunks in ledger.done]
         self._parts["tally"] = None if ledger.tally is None else [_numbers(counts) for counts in ledger.tally]
@@ -351,18 +351,18 @@ def found_from_dict(data: dict[str, Any], inputs: int | None = None) -> Found:
     )
 
 
-def ledger_from_dict(data: dict[str, Any], chunks: int, rows: int, trials: int) -> Ledger:
+def ledger_from_dict(data: dict[str, Any], chunks: int, rows: int, trials: int) -> CountedChunks:
     """The counts in a state. Raises ValueError where they do not add up to the chunks that are said to be done."""
     done = joined([(int(first), int(last)) for first, last in data["done"]])
     if not done:
-        return Ledger()
+        return CountedChunks()
     if done[0][0] < 0 or done[-1][1] > chunks or any(first >= last for first, last in done):
         raise ValueError(f"done must be ranges within 0 .. {chunks}, got {data['done']!r:.200}")
     tally = tuple(counts_of(*numbers) for numbers in data["tally"])
     counted = sum(min(last * rows, trials) - first * rows for first, last in done)
     if not tally or any((counts.trials, counts.other_trials) != (counted, counted) for counts in tally):
         raise ValueError(f"the counts must be of {counted} outputs of each input, got {data['tally']!r:.200}")
-    return Ledger(done, tally)
+    return CountedChunks(done, tally)
 
 
 def counts_of(*numbers: Any) -> Counts:

@@ -97,18 +97,18 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Ledger:
+class CountedChunks:
     """Which chunks are counted, as ascending ranges that lie apart, and what they add up to."""
 
     done: tuple[Range, ...] = ()
     tally: Tally | None = None
 
-    def plus(self, part: Part) -> Ledger:
+    def plus(self, part: Part) -> CountedChunks:
         """With one more part. Raises ValueError where a chunk would be counted twice."""
         if part.tally is None:
             return self
         tally = part.tally if self.tally is None else added(self.tally, part.tally)
-        return Ledger(joined([*self.done, (part.first, part.last)]), tally)
+        return CountedChunks(joined([*self.done, (part.first, part.last)]), tally)
 
     def missing(self, chunks: int) -> list[Range]:
         """What is left of 0 .. chunks - 1."""
@@ -148,11 +148,11 @@ class Runner(Protocol):
 class Keeper(Protocol):
     """Where counts outlive this process."""
 
-    def ledger(self, test: Test) -> Ledger:
+    def ledger(self, test: Test) -> CountedChunks:
         """What is counted of this test already."""
         ...
 
-    def keep(self, ledger: Ledger, *, now: bool = False) -> None:
+    def keep(self, ledger: CountedChunks, *, now: bool = False) -> None:
         """Take note of it; at once, or when it is time again."""
         ...
 
@@ -169,11 +169,11 @@ class Unkept:
     def fix(self, test: Test, design_epsilon: float) -> None:
         """Take note of the test."""
 
-    def ledger(self, test: Test) -> Ledger:  # noqa: ARG002  (nothing is kept of any test)
+    def ledger(self, test: Test) -> CountedChunks:  # noqa: ARG002  (nothing is kept of any test)
         """See `Keeper`."""
-        return Ledger()
+        return CountedChunks()
 
-    def keep(self, ledger: Ledger, *, now: bool = False) -> None:
+    def keep(self, ledger: CountedChunks, *, now: bool = False) -> None:
         """See `Keeper`."""
 
 
@@ -245,7 +245,7 @@ def count_all(
     return ledger.tally
 
 
-def partial_counts(test: Test, ledger: Ledger) -> dict[str, Any] | None:
+def partial_counts(test: Test, ledger: CountedChunks) -> dict[str, Any] | None:
     """For JSON: what is counted of the first event; None where nothing is."""
     if ledger.tally is None:
         return None

@@ -82,7 +82,7 @@ class EnclosedLoss(PairLoss):
         return self.upper.divergence(alpha)[0], False
 
 
-class Part(NamedTuple):
+class MixtureComponent(NamedTuple):
     """One part: ln of its probability under P, the shift ln(w/v), nats, finite, and its own loss."""
 
     log_weight: float
@@ -94,7 +94,7 @@ class Part(NamedTuple):
 class LossMixture(PairLoss):
     """The loss of a public mixture. The weights add up to 1 under P, and so do their e**-shift multiples under Q."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[MixtureComponent, ...]
 
     @property
     def exact(self) -> bool:
@@ -113,7 +113,7 @@ class LossMixture(PairLoss):
 
     def reversed(self) -> LossMixture:
         """See `PairLoss`: itself where the parts are the same ones but for rounding, in any order."""
-        parts = tuple(Part(w - shift, -shift, loss.reversed()) for w, shift, loss in self.parts)
+        parts = tuple(MixtureComponent(w - shift, -shift, loss.reversed()) for w, shift, loss in self.parts)
         listed = zip(sorted(self.parts, key=_place), sorted(parts, key=_place), strict=True)
         same = all(np.allclose(one[:2], two[:2], rtol=_ROUNDING, atol=0) and one[2] == two[2] for one, two in listed)
         return self if same else LossMixture(parts)
@@ -169,7 +169,7 @@ class LossMixture(PairLoss):
 
 def mixture(parts: Sequence[tuple[float, float, PairLoss]]) -> PairLoss:
     """The loss of a public mixture: a `DiscreteLoss` where all parts are."""
-    listed = [Part(*part) for part in parts]
+    listed = [MixtureComponent(*part) for part in parts]
     pairs = [(part, part.loss.atoms()) for part in listed]
     known = [(part, atoms) for part, atoms in pairs if atoms is not None]
     if len(known) < len(pairs):
@@ -183,11 +183,11 @@ def mixture(parts: Sequence[tuple[float, float, PairLoss]]) -> PairLoss:
     )
 
 
-def _place(part: Part) -> tuple[float, float]:
+def _place(part: MixtureComponent) -> tuple[float, float]:
     return part.shift, part.log_weight
 
 
-def _masses(part: Part, edges: NDArray[np.float64]) -> CellMasses:
+def _masses(part: MixtureComponent, edges: NDArray[np.float64]) -> CellMasses:
     """One part's masses, with its weight under P and under Q."""
     inner, other = part.loss.masses(edges - part.shift), part.log_weight - part.shift
     return CellMasses(

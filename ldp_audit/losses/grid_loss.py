@@ -58,7 +58,7 @@ from ldp_audit.losses.discretisation import (
     respaced,
     undiscretised_lower_bound,
 )
-from ldp_audit.losses.grid_plan import WIDTH, Grid, Part, Tilt, TiltPlan, tilt_plan
+from ldp_audit.losses.grid_plan import WIDTH, Part, SumGrids, Tilt, TiltPlan, tilt_plan
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.numerics import BoundedCache, as_float, whole
 
@@ -225,7 +225,7 @@ class GridLoss(PairLoss):
 
         return self._known.get((tuple(plan.tops), place, fine, deep), around)
 
-    def _around(self, grid: Grid, tilt: Tilt, coarser: int) -> _Around:
+    def _around(self, grid: SumGrids, tilt: Tilt, coarser: int) -> _Around:
         total = None
         while total is None and coarser <= _COARSEST:
             wider = grid._replace(spacings=tuple(coarser * spacing for spacing in grid.spacings))
@@ -323,7 +323,7 @@ class _Ranged(NamedTuple):
     ends: tuple[float, float]
 
 
-def grid_sum(losses: Sequence[Part], grid: Grid, theta: float, most: int) -> TiltedDistribution | None:
+def grid_sum(losses: Sequence[Part], grid: SumGrids, theta: float, most: int) -> TiltedDistribution | None:
     """The tilted sum of these losses; None beyond the range of floats, or `most` points."""
     if grid.common is not None:
         known = zip(losses, grid.ranges, strict=True)

@@ -71,7 +71,7 @@ class Tilt(NamedTuple):
     log_least: float
 
 
-class Grid(NamedTuple):
+class SumGrids(NamedTuple):
     """The grids on which losses are added: see `grid_sum`. Spacings in nats.
 
     common: a spacing shared by all losses, if a usable one exists.   own: that of each loss, likewise.
@@ -188,12 +188,12 @@ class TiltPlan:
         theta, after = (2 ** (steps / _PER_OCTAVE) for steps in (place, place + 1))
         return Tilt(theta, after, math.sqrt(self.saddle.at(theta).variance), self.saddle.log_delta(after) - _APART)
 
-    def grid(self, tilt: Tilt, log_infinite: float) -> Grid:
+    def grid(self, tilt: Tilt, log_infinite: float) -> SumGrids:
         """The grid of this tilt.   log_infinite: ln of the probability of an infinite loss."""
         window = _REACH * tilt.deviation
         if self.common is not None and window <= self.common * self.points:
             whole = tuple((-math.inf, top) for top in self.tops)
-            return Grid(self.common if math.isfinite(self.common) else 1.0, ranges=whole)
+            return SumGrids(self.common if math.isfinite(self.common) else 1.0, ranges=whole)
         count = sum(times for _, times in self.losses)
         above = max(tilt.log_least - math.log1p(tilt.deviation * tilt.steepest * (1 + tilt.steepest)), log_infinite)
         above -= _NEGLIGIBLE + math.log(count)
@@ -205,7 +205,7 @@ class TiltPlan:
         reach = max((high - low for (low, high), one in zip(ranges, own, strict=True) if one is None), default=0.0)
         window = max(window, _THINNEST * max(abs(end) for ends in ranges for end in ends), _THINNEST**2)
         spacings, groups = self._spacings(tilt, window, reach, left, len(self.losses) - len(left))
-        return Grid(None, own, spacings, groups, ranges)
+        return SumGrids(None, own, spacings, groups, ranges)
 
     def _range(self, i: int, theta: float, log_above: float, log_below: float) -> tuple[float, float]:
         """The range of the loss i: little lies above it, and little below it once tilted."""

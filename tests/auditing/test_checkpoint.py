@@ -16,7 +16,7 @@ from ldp_audit.auditing import record as checkpoint
 from ldp_audit.auditing.event_search import searched
 from ldp_audit.auditing.program import CHUNK_ROWS, Program
 from ldp_audit.auditing.record import State, arguments_of, found_from_dict, found_to_dict, seed_in
-from ldp_audit.auditing.test import FIRST_CALLS, IncompleteError, Ledger
+from ldp_audit.auditing.test import FIRST_CALLS, CountedChunks, IncompleteError
 from ldp_audit.files import write_whole
 from tests.auditing.samplers import atom_and_density, labels
 from tests.auditing.worker_samplers import biased
@@ -203,14 +203,14 @@ def test_counts_are_written_every_few_seconds_and_at_the_end(tmp_path: Path, mon
     def in_file() -> list[Any]:
         return json.loads(path.read_text())["done"]
 
-    state.keep(Ledger(((0, 1),)))
+    state.keep(CountedChunks(((0, 1),)))
     assert not path.exists()
     clock[0] += 3
-    state.keep(Ledger(((0, 2),)))
+    state.keep(CountedChunks(((0, 2),)))
     assert in_file() == [[0, 2]]
-    state.keep(Ledger(((0, 3),)))
+    state.keep(CountedChunks(((0, 3),)))
     assert in_file() == [[0, 2]]
-    state.keep(Ledger(((0, 4),)), now=True)
+    state.keep(CountedChunks(((0, 4),)), now=True)
     assert in_file() == [[0, 4]]
     assert seed_in(path) == 4
     assert seed_in(tmp_path / "none.json") is None

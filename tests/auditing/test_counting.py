@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.program import Program, ProgramError
 from ldp_audit.auditing.test import (
+    CountedChunks,
     IncompleteError,
-    Ledger,
     Part,
     Pending,
     Range,
@@ -41,13 +41,13 @@ PROGRAM = Program(uniform, seed=5)
 class Memory:
     """A keeper that remembers what it was told."""
 
-    def __init__(self, ledger: Ledger | None = None) -> None:
-        self.kept, self.told = ledger or Ledger(), 0
+    def __init__(self, ledger: CountedChunks | None = None) -> None:
+        self.kept, self.told = ledger or CountedChunks(), 0
 
-    def ledger(self, test: Test) -> Ledger:
+    def ledger(self, test: Test) -> CountedChunks:
         return self.kept
 
-    def keep(self, ledger: Ledger, *, now: bool = False) -> None:
+    def keep(self, ledger: CountedChunks, *, now: bool = False) -> None:
         self.kept, self.told = ledger, self.told + 1
 
 
@@ -85,7 +85,7 @@ def test_what_a_state_holds_is_not_counted_again() -> None:
         calls.append(n)
         return uniform(x, n, rng)
 
-    memory = Memory(Ledger().plus(count_part(TEST, PROGRAM, (2, 6))))
+    memory = Memory(CountedChunks().plus(count_part(TEST, PROGRAM, (2, 6))))
     assert count_all(TEST, Program(noted, seed=5), state=memory) == count_all(TEST, PROGRAM)
     assert len(calls) == 2 * (CHUNKS - 4)
     assert memory.kept.done == ((0, CHUNKS),)
@@ -95,14 +95,14 @@ def test_what_a_state_holds_is_not_counted_again() -> None:
 
 
 def test_a_chunk_that_is_counted_twice_is_refused() -> None:
-    ledger = Ledger().plus(count_part(TEST, PROGRAM, (0, 3)))
+    ledger = CountedChunks().plus(count_part(TEST, PROGRAM, (0, 3)))
     with pytest.raises(ValueError, match="chunk 2 was counted twice"):
         ledger.plus(count_part(TEST, PROGRAM, (2, 4)))
 
 
 @given(st.sets(st.integers(0, CHUNKS - 1)))
 def test_done_and_missing_chunks_are_all_chunks(done: set[int]) -> None:
-    ledger = Ledger()
+    ledger = CountedChunks()
     for chunk in done:
         ledger = ledger.plus(Part(chunk, chunk + 1, (TALLY,), 0.0))
     missing = {chunk for first, last in ledger.missing(CHUNKS) for chunk in range(first, last)}
@@ -139,7 +139,7 @@ def test_counts_before_a_failure_are_kept_and_handed_on() -> None:
         count_all(TEST, Program(failing(4), seed=5), state=memory)
     assert str(caught.value) == ("the sampler, on input 0.0 (call 1.0.4, n = 100): it raised ArithmeticError: boom")
     assert isinstance(caught.value, ProgramError)
-    assert memory.kept == Ledger().plus(count_part(TEST, PROGRAM, (0, 4)))
+    assert memory.kept == CountedChunks().plus(count_part(TEST, PROGRAM, (0, 4)))
     assert caught.value.partial is not None
     assert caught.value.partial["trials"] == [400, 400]
     assert caught.value.partial["event"] == EVENTS[0].to_dict()

@@ -175,7 +175,7 @@ class CountedPair(PairLoss):
         chances = (self.n - 1) * np.array([self.log_no_clone, self.log_clone + math.log(2)]) - np.log(totals)
         return self._scale(epsilon) + log_sum(chances + log_fair_excess(totals, self._gaps(totals, epsilon)))
 
-    def _sums(self, levels: list[float], window: Window, end: int) -> NDArray[np.float64]:
+    def _sums(self, levels: list[float], window: RunsOfTotals, end: int) -> NDArray[np.float64]:
         """ln of the sums over the window's runs of totals, from below (0) or from above (1), at each epsilon."""
         totals = window.last if end else window.first
         gaps = np.array([self._gaps(totals, level) for level in levels])
@@ -210,27 +210,27 @@ class CountedPair(PairLoss):
         return math.exp(ratio) / math.expm1(self.epsilon0)
 
     @cached_property
-    def _windows(self) -> dict[tuple[float, int], Window]:
+    def _windows(self) -> dict[tuple[float, int], RunsOfTotals]:
         """The windows by reach and runs, cached: counting the totals takes longer than an epsilon."""
         return {}
 
-    def _window(self, reach: float, cells: int) -> Window:
+    def _window(self, reach: float, cells: int) -> RunsOfTotals:
         """The totals within this reach of the likeliest one, in nats of ln probability, in runs."""
         if (reach, cells) not in self._windows:
             self._windows[reach, cells] = self._counted_out(reach, cells)
         return self._windows[reach, cells]
 
-    def _counted_out(self, reach: float, cells: int) -> Window:
+    def _counted_out(self, reach: float, cells: int) -> RunsOfTotals:
         chances = self.log_clone + math.log(2), self.log_no_clone
         totals, logs, missed = binomial_window(self.n - 1, *chances, reach, most=_ALL)
         totals, step = totals + 1, 1 if totals.size <= 4 * cells else -(-totals.size // cells)
         starts = np.arange(0, totals.size, step)
         last = totals[np.minimum(starts + step, totals.size) - 1]
         weights = np.logaddexp.reduceat(logs - np.log(totals), starts)
-        return Window(totals[starts], last, weights, missed, step == 1)
+        return RunsOfTotals(totals[starts], last, weights, missed, step == 1)
 
 
-class Window(NamedTuple):
+class RunsOfTotals(NamedTuple):
     """Runs of totals c = C + 1.
 
     first, last: the ends of each run, shape (m,).   log_weights: ln of the sum of P(C)/c over it.
