@@ -44,8 +44,6 @@ REPLACING = {
     "training/fedmd_nfdp/test_run.py",
     "training/fedmd_nfdp/test_sampling.py",
     "training/fedsel/test_accumulation.py",
-    "training/fedsel/test_measures.py",
-    "training/fedsel/test_reports.py",
     "training/ldp_fl/test_planted_bugs.py",
     "training/test_local_training.py",
     "training/test_side_by_side.py",

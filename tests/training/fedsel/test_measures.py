@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
+from ldp_audit.mechanisms import Piecewise
 from ldp_audit.training.fedsel.measures import RoundSums, as_layer, bias, share, variance
+from ldp_audit.training.fedsel.senders import Reports, TwoStageSender
 from tests.together import together
 from tests.training.fedsel.tiny import started, table
 
@@ -62,13 +66,23 @@ def test_measured_and_exact_agree_in_a_run(solution: str) -> None:
         assert (record["nothing"]["exact"] > 0) == solution.startswith("PE")
 
 
-def test_a_planted_wrong_law_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same comparison fails where values are perturbed with another budget than the law says: power 1, nearly."""
-    from ldp_audit.mechanisms import Piecewise
-    from ldp_audit.training.fedsel import senders
+class OtherBudget:
+    """A sender that perturbs values with a budget of 1, and states the mean and the variance of its own budget."""
 
+    def __init__(self, inner: TwoStageSender) -> None:
+        self.inner, self.wrong = inner, replace(inner, value=Piecewise(1.0))
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.inner, name)
+
+    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Reports:
+        stated = self.inner.send(now, before, generator)
+        return replace(self.wrong.send(now, before, generator), mean=stated.mean, variance=stated.variance)
+
+
+def test_a_planted_wrong_law_is_seen() -> None:
+    """The same comparison fails where values are perturbed with another budget than the law says: power 1, nearly."""
     run = started(table(300, d=6), solution="PS-PM", repeats=20, folds=2, share=0.125, epsilon=3.0)
-    right = senders.perturb
-    monkeypatch.setattr(senders, "perturb", lambda _, values, generator: right(Piecewise(1.0), values, generator))
+    run.senders[0] = OtherBudget(run.senders[0])
     found = run.advance(1)["variance"]
     assert abs(found["measured"] - found["exact"]) > 7 * found["standard_error"]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from ldp_audit.mechanisms import TwoStage
-from ldp_audit.training.fedsel import senders
 from ldp_audit.training.fedsel.senders import (
     MECHANISMS,
+    ByTopSet,
     Largest,
-    Perturbed,
     Reports,
     Sender,
     TwoStageSender,
@@ -105,22 +104,28 @@ def test_values_outside_are_counted_as_clipped() -> None:
     assert bool(sent.clipped.any())
 
 
-def test_a_planted_selection_of_the_smallest_index_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PE that reports the first index of the set instead of a uniform one: the mean test sees it."""
-    monkeypatch.setattr(senders.ByTopSet, "draw", lambda _, inputs, __: inputs.to(torch.uint8).argmax(-1))
-    sent = drawn(sender_of("PE-PM"))
+class SmallestIndex(ByTopSet):
+    """PE that reports the first index of the set instead of a uniform one."""
+
+    def draw(self, inputs: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        return inputs.to(torch.uint8).argmax(-1)
+
+
+def test_a_planted_selection_of_the_smallest_index_is_caught() -> None:
+    """The mean test sees it."""
+    sender = sender_of("PE-PM")
+    assert isinstance(sender, TwoStageSender)
+    assert isinstance(sender.selection, ByTopSet)
+    sent = drawn(replace(sender, selection=SmallestIndex(sender.selection.mechanism, sender.selection.none)))
     assert far_from_mean(sent.vectors, sent.mean[0].double(), sent.variance[0].double())
 
 
-def test_a_planted_value_that_is_not_clipped_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_that_is_not_clipped_is_refused() -> None:
     """Without the clip, PM would show how far a value lies outside: the mechanism refuses such a value."""
-
-    def unclipped(mechanism: Any, values: torch.Tensor, generator: torch.Generator) -> Perturbed:
-        return Perturbed(mechanism.sample(values, rng=generator), values.abs() > 1)
-
-    monkeypatch.setattr(senders, "perturb", unclipped)
+    sender = sender_of("PS-PM")
+    assert isinstance(sender, TwoStageSender)
     with pytest.raises(ValueError, match=r"must lie in \[-1, 1\]"):
-        drawn(sender_of("PS-PM"))
+        sender.value.sample(VECTOR, rng=torch.Generator().manual_seed(5))
 
 
 def test_a_variance_of_another_form_is_refused() -> None:
