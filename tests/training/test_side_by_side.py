@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 import pytest
 import torch
 from torch import Tensor
 
 from ldp_audit.training import grouped
-from ldp_audit.training.client_data import LocalWork, Trained
+from ldp_audit.training.client_data import ClientData, LocalWork, Trained, draw_orders
 from ldp_audit.training.local_training import train_clients
 from tests.together import together
 from tests.training.plain_clients import BATCH, EPOCHS, PLACE, RATE, Round, a_round
@@ -21,23 +22,26 @@ def rounds(case: Round, **settings: object) -> Iterator[Trained]:
     return train_clients(case.model, case.weights, case.data, range(5), **{**arguments, "chunk": 1, **settings})  # type: ignore[arg-type]
 
 
-@pytest.fixture
-def names(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the threads that trained, one a chunk."""
-    seen, done = [], LocalWork.done
+@dataclass(frozen=True)
+class Noticed(ClientData):
+    """Clients' samples that note by whom they are read.   names: of the threads that trained, one a chunk."""
 
-    def noting(part: LocalWork, weights: dict[str, Tensor], losses: Tensor) -> Trained:
-        seen.append(threading.current_thread().name)
-        return done(part, weights, losses)
+    names: list[str] = field(default_factory=list)
 
-    monkeypatch.setattr(LocalWork, "done", noting)
-    return seen
+    def samples(self) -> tuple[Tensor, Tensor]:
+        self.names.append(threading.current_thread().name)
+        return super().samples()
+
+
+def noticed(case: Round) -> tuple[Round, list[str]]:
+    data = Noticed(case.data.x, case.data.y, case.data.sizes)
+    return replace(case, data=data), data.names
 
 
 @pytest.mark.parametrize("chunk", [1, 2])
-def test_the_bits_are_the_same_for_any_number_of_threads(chunk: int, names: list[str]) -> None:
+def test_the_bits_are_the_same_for_any_number_of_threads(chunk: int) -> None:
     """Catches clients out of order, sums that depend on the threads, and threads that are not used."""
-    case, found = a_round("digit-cnn", torch.float32), []
+    (case, names), found = noticed(a_round("digit-cnn", torch.float32)), []
     for threads in (1, 2, 3, 7):
         torch.set_num_threads(threads)
         names.clear()
@@ -78,23 +82,24 @@ def test_no_more_chunks_are_in_work_than_threads_and_one(monkeypatch: pytest.Mon
     assert [len(handed) for _ in rounds(a_round("digit-cnn"))] == [3, 4, 5, 5, 5]
 
 
-def test_networks_of_short_operations_stay_in_the_callers_thread(names: list[str]) -> None:
+def test_networks_of_short_operations_stay_in_the_callers_thread() -> None:
     """Catches threads that cost more than they save."""
     torch.set_num_threads(2)
-    list(rounds(a_round("mlp")))
+    case, names = noticed(a_round("mlp"))
+    list(rounds(case))
     assert set(names) == {threading.main_thread().name}
 
 
 def test_the_room_for_weights_limits_the_chunks_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches threads that multiply the memory of a large network."""
     torch.set_num_threads(3)
-    case, seen = a_round("digit-cnn"), []
-    monkeypatch.setattr(grouped, "side_by_side", lambda work, *_: seen.append(grouped.at_once(work, 2)) or [])
+    case, everyone = a_round("digit-cnn"), torch.arange(5)
+    orders = draw_orders(case.data, everyone, EPOCHS, case.streams, PLACE)
+    work = LocalWork(case.model, case.weights, case.data, everyone, orders, BATCH, RATE, PLACE)
     size = 3 * 2 * sum(weight.nbytes for weight in case.weights.values())
     for room, wanted in ((10 * size, 3), (2 * size, 2), (1, 1)):
         monkeypatch.setattr(grouped, "MAX_BYTES", room)
-        list(rounds(case))
-        assert seen[-1] == wanted
+        assert grouped.at_once(work, 2) == wanted
 
 
 @together("mode", [torch.no_grad, torch.inference_mode])
