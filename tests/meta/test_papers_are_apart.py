@@ -72,18 +72,18 @@ def in_copy(copy: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def tested(copy: Path, *words: str) -> None:
+def assert_passing(copy: Path, *words: str) -> None:
     done = in_copy(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr
 
 
 def test_the_tests_of_the_core_pass(copy: Path) -> None:
-    tested(copy, *(f"tests/{name}" for name in CHEAP))
+    assert_passing(copy, *(f"tests/{name}" for name in CHEAP))
 
 
 @pytest.mark.slow
 def test_all_tests_of_the_core_pass(copy: Path) -> None:
-    tested(copy, "-n", "2", "tests", *(f"--ignore=tests/meta/{name}" for name in OF_THE_REPOSITORY))
+    assert_passing(copy, "-n", "2", "tests", *(f"--ignore=tests/meta/{name}" for name in OF_THE_REPOSITORY))
 
 
 PROTOCOL = """
@@ -160,7 +160,7 @@ def test_a_test_that_needs_a_paper_fails_in_the_copy(copy: Path) -> None:
     needs = copy / "tests" / "test_that_needs_a_paper.py"
     needs.write_text("from ldp_audit.papers import fedsel\n\n\ndef test_it() -> None:\n    assert fedsel\n")
     with pytest.raises(AssertionError, match="cannot import name 'fedsel'"):
-        tested(copy, str(needs))
+        assert_passing(copy, str(needs))
     needs.unlink()
 
 
