@@ -120,7 +120,7 @@ def test_a_planted_selection_of_the_smallest_index_is_caught() -> None:
     assert far_from_mean(sent.vectors, sent.mean[0].double(), sent.variance[0].double())
 
 
-def test_a_value_that_is_not_clipped_is_refused() -> None:
+def test_a_planted_value_that_is_not_clipped_is_refused() -> None:
     """Without the clip, PM would show how far a value lies outside: the mechanism refuses such a value."""
     sender = sender_of("PS-PM")
     assert isinstance(sender, TwoStageSender)
