@@ -80,12 +80,13 @@ def faults(file: Path, root: Path) -> Iterator[Fault]:
         return len(raw[: starts[line - 1] + column].decode())
 
     for function in _functions(ast.parse(source)):
+        first = min([function.lineno, *(one.lineno for one in function.decorator_list)])  # as a trace has it
         for node in _inside(function):
             for kind, changed in changes(node):
                 begin, end = offset(node.lineno, node.col_offset), offset(node.end_lineno, node.end_col_offset)
                 text = ast.unparse(ast.fix_missing_locations(changed))
                 text = f"({text})" if isinstance(changed, ast.expr) else text
-                where = f"{function.name}:{function.lineno}"
+                where = f"{function.name}:{first}"
                 name = file.relative_to(root).as_posix()
                 yield Fault(name, where, kind, node.lineno, begin, end, source[begin:end], text)
 

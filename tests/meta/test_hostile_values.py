@@ -61,7 +61,6 @@ NOT_BUILT = {
         "Implementation",
     ),
     *(
-        "IndependentBound",
         "InputSearch",
         "JointCounts",
         "LawScore",

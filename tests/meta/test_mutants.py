@@ -16,6 +16,7 @@ _NEAR, _FAR = 0.5, 2.0
 NAME = "text"
 
 
+@staticmethod
 def clipped(x, low, high):
     if x < low and high > 0:
         return max(low, -1.5)
