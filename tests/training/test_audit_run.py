@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from ldp_audit.accounting.protocols.paper_claims import installed
 from ldp_audit.training.canary import Canary, Promise, audit_run
 from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.fedsel.plan import FedSel
@@ -64,7 +65,9 @@ def test_ldp_fl_is_audited_before_its_last_round():
     assert found["verdict"] == "consistent"
     assert [one["unit"] for one in found["observers"]] == ["client", "client", "weight", "weight"]
     assert found["observers"][0]["promised"][0]["epsilon"] == 10
-    assert found["observers"][0]["promised"][1]["verdict"] == "violated", "the paper's epsilon is for no client"
+    assert {one["verdict"] for one in found["observers"][0]["promised"] if one["by"] == "paper"} == (
+        {"violated"} if installed("ldp-fl") else set()
+    ), "the paper's epsilon is for no client"
     assert "audit: training, round 1 of 1 before the last" in lines
     json.dumps(found, allow_nan=False)
 
@@ -78,7 +81,7 @@ def test_fedsel_is_audited_with_its_own_sender():
     found = audit_run(plan, data, 3, samples=150_000, confidence=SURE, device=CPU)
     assert found["verdict"] == "consistent"
     verdicts = {one["by"]: one["verdict"] for one in found["observers"][0]["promised"]}
-    assert verdicts == {"exact": "consistent", "paper": "violated"}
+    assert verdicts == {"exact": "consistent", **({"paper": "violated"} if installed("fedsel") else {})}
     assert audit_run(FedSel(solution="NP", repeats=1, folds=2), data, 3, device=CPU)["observers"] == []
 
 

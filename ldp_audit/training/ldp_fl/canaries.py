@@ -155,7 +155,7 @@ def audited_shapes(weights: Mapping[str, Tensor]) -> dict[str, torch.Size]:
     return found
 
 
-def named_canary(client: ClientReports, claim: Promise) -> Canary:
+def named_canary(client: ClientReports, *claims: Promise) -> Canary:
     """The canary of an observer who knows which reports are the canary's."""
     d = client.dimensions
     return Canary(
@@ -163,13 +163,13 @@ def named_canary(client: ClientReports, claim: Promise) -> Canary:
         observer=f"one who links the canary's {d} reports of a round",
         worlds=WORLDS,
         draw=client,
-        promises=(Promise("exact", f"one round: {d} reports of {client.epsilon:g} each", d * client.epsilon), claim),
+        promises=(Promise("exact", f"one round: {d} reports of {client.epsilon:g} each", d * client.epsilon), *claims),
         assumes=ATTACKER,
         samples=repetitions(client),
     )
 
 
-def anonymous_canary(client: ClientReports, chances: NDArray[np.float64], claim: Promise, *promises: Promise) -> Canary:
+def anonymous_canary(client: ClientReports, chances: NDArray[np.float64], *promises: Promise) -> Canary:
     """The canary of the paper's server, which sees the number of upper reports of each weight."""
     draw = AnonymousCounts(chances, client.epsilon, client.upper, client.rows, client.device)
     n, weights = chances.shape[0] + 1, chances.shape[1]
@@ -178,7 +178,7 @@ def anonymous_canary(client: ClientReports, chances: NDArray[np.float64], claim:
         observer=f"the server, with {n} clients' shuffled reports: the numbers of upper ones of {weights} weights",
         worlds=WORLDS,
         draw=draw,
-        promises=(*promises, claim),
+        promises=promises,
         assumes=(*ATTACKER, _OTHERS),
         samples=repetitions(client),
     )
@@ -197,12 +197,10 @@ def weight_canary(client: ClientReports, place: int) -> Canary:
     )
 
 
-def claimed(protocol: Protocol | None) -> Promise:
-    """The paper's claim for the whole run."""
+def claimed(protocol: Protocol | None) -> tuple[Promise, ...]:
+    """The paper's claim for the whole run, if there is one."""
     claim = claim_of(protocol)
-    if claim is None:
-        raise ValueError("a run that is audited must have a paper's claim, got none")
-    return Promise("paper", claim["says"], claim["epsilon"])
+    return () if claim is None else (Promise("paper", claim["says"], claim["epsilon"]),)
 
 
 def shuffled(client: ClientReports, n: int) -> Promise:

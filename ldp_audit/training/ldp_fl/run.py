@@ -179,12 +179,12 @@ class LdpFlRun(Paced):
         if plan.mechanism != TWO_POINT:
             yield from value_canaries.canaries(plan, shapes, self.ranges, self.device, self._step, self.streams.seed)
             return
-        claim = canaries.claimed(self.protocol())
+        claims = canaries.claimed(self.protocol())
         client = canaries.ClientReports(shapes, self.ranges, float(plan.epsilon or 0.0), self.device, self._step)
-        yield canaries.named_canary(client, claim)
+        yield canaries.named_canary(client, *claims)
         if plan.chosen > 1:
             promise = canaries.shuffled(client, plan.chosen)
-            yield canaries.anonymous_canary(client, self.upper_chances_of_others(), claim, promise)
+            yield canaries.anonymous_canary(client, self.upper_chances_of_others(), promise, *claims)
         yield canaries.weight_canary(client, client.most_distinguishing(self.streams.seed))
         if self.permuted and plan.chosen > 1:
             times = self._times(self.choose(self.rounds))

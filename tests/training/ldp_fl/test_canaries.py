@@ -87,10 +87,10 @@ def test_anonymous_counts_break_the_papers_epsilon_and_keep_their_own():
     """Would catch that weights are not added up: one weight's count has 0.41 at most. Power: practically 1."""
     chances = np.full((9, 25), 0.5)
     promise = Promise("exact", "d epsilon", 25.0)
-    found = canary_bounds(anonymous_canary(CLIENT, chances, CLAIM, promise), samples=20_000, error=ERROR, seed=5)
+    found = canary_bounds(anonymous_canary(CLIENT, chances, promise, CLAIM), samples=20_000, error=ERROR, seed=5)
     assert [one["verdict"] for one in found["promised"]] == ["consistent", "violated"]
     few = ClientReports({"a": torch.Size([1])}, LayerRange((0.0,), (1.0,), ("a",)), 1.0, CPU)
-    alone = canary_bounds(anonymous_canary(few, chances[:, :1], CLAIM, promise), samples=20_000, error=ERROR, seed=5)
+    alone = canary_bounds(anonymous_canary(few, chances[:, :1], promise, CLAIM), samples=20_000, error=ERROR, seed=5)
     assert alone["epsilon_lower"] < 1.0 < found["epsilon_lower"], "one weight of ten clients is hidden"
 
 
