@@ -188,8 +188,12 @@ def test_tests_import_no_private_names() -> None:
     assert set().union(*map(private_names, sources)) == {"_log_lack"}
 
 
-@together("earlier", MOVED)
+@together("earlier", [one for one in MOVED if not MOVED[one].startswith("ldp_audit.papers.")])
 def test_a_moved_module_is_imported_under_its_earlier_name_with_a_warning(earlier: str) -> None:
+    assert_moved(earlier)
+
+
+def assert_moved(earlier: str) -> None:
     for name in MOVED:
         sys.modules.pop(name, None)
     with warnings.catch_warnings():
