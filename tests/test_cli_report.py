@@ -260,13 +260,3 @@ def test_shipped_protocols_are_accounted_for_where_they_are_asked_for(
         chosen.append([])
         assert main([*asked, *more]) == 0
     assert chosen == [[], list(shipped()), ["example-two-stages"]]
-
-
-@pytest.mark.slow
-def test_the_whole_report_of_all_papers_passes_every_check(tmp_path: Path) -> None:
-    from tests.reports import check_pages
-    from tests.reports.chromium import find_chromium
-
-    assert main(["report", "--out", str(tmp_path), "--quiet"]) == 0
-    found = check_pages.checked(tmp_path, program=find_chromium(), every=True)
-    assert [one.describe() for one in found if not one.passed] == []

@@ -248,7 +248,7 @@ def test_a_training_that_is_stopped_leaves_whole_files_and_says_how_to_go_on(
 
 
 def test_ctrl_c_ends_a_report_and_writes_nothing(tmp_path: Path) -> None:
-    asked = ["report", "--quiet", "--paper", "own", "--protocol", "all", "--out", "out"]
+    asked = ["report", "--quiet", "--claims", "tests.example_paper", "--protocol", "all", "--out", "out"]
     process = subprocess.Popen(
         [sys.executable, "-m", "ldp_audit.cli", *asked],
         cwd=tmp_path,
