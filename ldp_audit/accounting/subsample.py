@@ -60,7 +60,8 @@ from ldp_audit.losses.binomial import log_binomial
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, atoms_of, pure_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss, mixture
 from ldp_audit.losses.loss import PairLoss, log_sum
-from ldp_audit.losses.subsampled_loss import ReplacedLoss, SamplingRate, subsampled, symmetric
+from ldp_audit.losses.sampling_rate import SamplingRate
+from ldp_audit.losses.subsampled_loss import ReplacedLoss, subsampled, symmetric
 from ldp_audit.mechanisms.mechanism import AdditiveNoise, Adjacency
 from ldp_audit.mechanisms.selection.subsample_release import SubsampleRelease, release_loss
 from ldp_audit.numerics import as_float, log_ratio, whole

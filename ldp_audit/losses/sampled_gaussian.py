@@ -35,16 +35,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.losses.loss import EPS, Transform, Values, from_excess, from_scaled
+from ldp_audit.losses.sampling_rate import SamplingRate
 from ldp_audit.numerics import BoundedCache
-
-if TYPE_CHECKING:
-    from ldp_audit.losses.subsampled_loss import SamplingRate
 
 Numbers = NDArray[np.float64]
 

@@ -22,7 +22,8 @@ from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, DiscreteLos
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
-from ldp_audit.losses.subsampled_loss import SamplingRate, subsampled
+from ldp_audit.losses.sampling_rate import SamplingRate
+from ldp_audit.losses.subsampled_loss import subsampled
 from ldp_audit.mechanisms import FiniteChannel, Gaussian, Laplace, RandomizedResponse
 from tests.accounting.sampled_experiments import (
     Channel,

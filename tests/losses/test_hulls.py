@@ -17,7 +17,8 @@ from ldp_audit.losses.discrete_loss import ZERO_LOSS, BinomialLoss, DiscreteLoss
 from ldp_audit.losses.hulls import chord_levels, chord_loss, dominated_atoms
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
-from ldp_audit.losses.subsampled_loss import SamplingRate, SubsampledLoss
+from ldp_audit.losses.sampling_rate import SamplingRate
+from ldp_audit.losses.subsampled_loss import SubsampledLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 TWENTY = BinomialLoss(0.2, -0.2, 20)

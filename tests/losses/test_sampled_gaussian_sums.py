@@ -14,7 +14,8 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.composition import inverted_sum
 from ldp_audit.losses.grid_loss import compose_on_grid
 from ldp_audit.losses.noise_losses import GaussianLoss
-from ldp_audit.losses.subsampled_loss import SamplingRate, SubsampledLoss
+from ldp_audit.losses.sampling_rate import SamplingRate
+from ldp_audit.losses.subsampled_loss import SubsampledLoss
 from ldp_audit.mechanisms import Gaussian
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)

@@ -13,7 +13,8 @@ from ldp_audit.losses.discrete_loss import BinomialLoss, DiscreteLoss
 from ldp_audit.losses.loss import VAGUE, Transform, Values, from_excess
 from ldp_audit.losses.noise_losses import GaussianTransform, LaplaceTransform
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
-from ldp_audit.losses.subsampled_loss import SamplingRate, SubsampledLoss
+from ldp_audit.losses.sampling_rate import SamplingRate
+from ldp_audit.losses.subsampled_loss import SubsampledLoss
 from tests.together import together
 
 _MOMENTS = Callable[[acb], acb]

@@ -17,7 +17,7 @@ from sympy import Expr, oo
 
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS
 from ldp_audit.losses.loss import LossWithInfinity, PairLoss
-from ldp_audit.losses.subsampled_loss import SamplingRate
+from ldp_audit.losses.sampling_rate import SamplingRate
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.mechanisms.log_space import levels
