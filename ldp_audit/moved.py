@@ -19,6 +19,7 @@ _BY_REPORT = {
 """The folder of each mechanism's module."""
 
 MOVED = {
+    "ldp_audit.accounting.privacy_profile": "ldp_audit.accounting.privacy_loss",
     "ldp_audit.auditing.implementation": "ldp_audit.implementations",
     "ldp_audit.auditing.linkage": "ldp_audit.papers.ldp_fl.attacks",
     "ldp_audit.auditing.linkage.membership": "ldp_audit.papers.ldp_fl.attacks.membership",

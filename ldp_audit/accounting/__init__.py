@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded on first use
     from ldp_audit.accounting.calibrate import calibrate as calibrate
     from ldp_audit.accounting.privacy_loss import PrivacyLoss as PrivacyLoss
+    from ldp_audit.accounting.privacy_loss import PrivacyProfile as PrivacyProfile
     from ldp_audit.accounting.privacy_loss import compose as compose
     from ldp_audit.accounting.privacy_loss import privacy_loss as privacy_loss
-    from ldp_audit.accounting.privacy_profile import PrivacyProfile as PrivacyProfile
     from ldp_audit.accounting.shuffle import shuffle as shuffle
     from ldp_audit.accounting.subsample import nfdp as nfdp
     from ldp_audit.accounting.subsample import sampled_clients as sampled_clients
@@ -22,7 +22,7 @@ _HOME = {
     "DiscreteLoss": "ldp_audit.losses.discrete_loss",
     "LossAtoms": "ldp_audit.losses.discrete_loss",
     "PrivacyLoss": "ldp_audit.accounting.privacy_loss",
-    "PrivacyProfile": "ldp_audit.accounting.privacy_profile",
+    "PrivacyProfile": "ldp_audit.accounting.privacy_loss",
     "calibrate": "ldp_audit.accounting.calibrate",
     "compose": "ldp_audit.accounting.privacy_loss",
     "nfdp": "ldp_audit.accounting.subsample",

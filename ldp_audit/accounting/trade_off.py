@@ -17,7 +17,7 @@ the same place, as (line - alpha)/t' is monotone in t' = 1/t.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.hulls import levels_of
 from ldp_audit.losses.loss import PairLoss
@@ -50,16 +49,15 @@ class TradeOffBounds(NamedTuple):
     upper: NDArray[np.float64] | np.float64
 
 
-def trade_off_bounds(loss: PrivacyLoss | PairLoss, alpha: ArrayLike) -> TradeOffBounds:
+def trade_off_bounds(directions: Iterable[PairLoss], alpha: ArrayLike) -> TradeOffBounds:
     """f between the worst neighbours, in whichever order they are worse.
 
     The bounds are the same, to 1e-12, for finitely many losses of one pair and for Gaussian noise. Of a channel whose
     worst pair depends on the epsilon, or on the number of reports, the upper bound is that of one pair of inputs.
-    alpha: false-alarm rates in [0, 1]; ValueError for anything else.
+    directions: the loss of a pair each.   alpha: false-alarm rates in [0, 1]; ValueError for anything else.
     """
     rates = rates_of(alpha)
-    losses = loss.directions if isinstance(loss, PrivacyLoss) else (loss,)
-    ends = [_of_pair(pair, rates) for pair in losses]
+    ends = [_of_pair(pair, rates) for pair in directions]
     lower, upper = (np.minimum.reduce([one[end] for one in ends]) for end in (0, 1))
     return TradeOffBounds(lower[()], upper[()])
 

@@ -14,8 +14,7 @@ from ldp_audit.accounting.attack_success import advantage, detection
 from ldp_audit.accounting.calibrate import calibrate
 from ldp_audit.accounting.conversion.gaussian_dp import gdp_of
 from ldp_audit.accounting.conversion.renyi import renyi_divergence, response_renyi, zcdp_of
-from ldp_audit.accounting.privacy_loss import compose, privacy_loss
-from ldp_audit.accounting.privacy_profile import PrivacyProfile
+from ldp_audit.accounting.privacy_loss import PrivacyProfile, compose, privacy_loss
 from ldp_audit.accounting.protocols.protocol import Step
 from ldp_audit.accounting.shuffle import shuffle
 from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhood

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting import compose, privacy_loss
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.privacy_profile import PrivacyProfile
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, PrivacyProfile
 from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.hulls import HullLoss, atoms_of_hull, hull
 from ldp_audit.losses.noise_losses import LaplaceLoss

@@ -75,7 +75,7 @@ def test_curve_and_profile_are_each_others_duals(loss: PrivacyLoss, alpha: float
 def test_the_worse_direction_counts(loss: PrivacyLoss) -> None:
     first, second = (TradeOffCurve.of_atoms(law) for law in loss.directions)  # type: ignore[arg-type]
     rates = np.linspace(0, 1, 41)
-    lower, upper = trade_off_bounds(loss, rates)
+    lower, upper = loss.trade_off(rates)
     assert lower == pytest.approx(np.minimum(first(rates), second(rates)), abs=1e-9)
     assert np.array_equal(lower, upper)
 
@@ -85,7 +85,7 @@ def test_laplace_lies_between_the_bounds() -> None:
     rates = np.linspace(0.01, 0.99, 60)
     t = math.exp(1.0)
     exact = np.where(rates < 0.5 / t, 1 - t * rates, np.where(rates < 0.5, 1 / (4 * t * rates), (1 - rates) / t))
-    lower, upper = trade_off_bounds(LaplaceLoss(1.0), rates)
+    lower, upper = trade_off_bounds([LaplaceLoss(1.0)], rates)
     assert np.all(lower <= exact + 1e-12)
     assert np.all(exact <= upper + 1e-12)
     assert np.max(upper - lower) < 1e-5
@@ -113,7 +113,7 @@ class Told(PairLoss):
 def test_a_miss_rate_far_below_rounding_keeps_its_digits(epsilon: float, times: int, alpha: float) -> None:
     """Would catch 0 and 1e-11, the differences of deltas near 1."""
     law = compose([(RandomizedResponse(epsilon), times)]).directions[0]
-    low, high = trade_off_bounds(Told(law), alpha)
+    low, high = trade_off_bounds([Told(law)], alpha)
     atoms = law.atoms(10_000)
     assert atoms is not None
     exact = float(TradeOffCurve.of_atoms(atoms)(np.array(alpha)))
@@ -124,29 +124,29 @@ def test_a_miss_rate_far_below_rounding_keeps_its_digits(epsilon: float, times: 
 
 def test_gaussian_noise_has_its_closed_form() -> None:
     rates = np.array([0.0, 1e-12, 0.3, 1.0])
-    lower, upper = trade_off_bounds(GaussianLoss(1.0), rates)
+    lower, upper = trade_off_bounds([GaussianLoss(1.0)], rates)
     assert np.array_equal(lower, upper)
     assert lower[2] == pytest.approx(NormalDist().cdf(NormalDist().inv_cdf(0.7) - 1), rel=1e-12)
     assert (lower[0], lower[-1]) == (1, 0)
 
 
 def test_nothing_known_from_below_leaves_the_diagonal() -> None:
-    lower, upper = trade_off_bounds(HullLoss.of_points([(1.0, 0.0)]), [0.1, 0.5])
+    lower, upper = trade_off_bounds([HullLoss.of_points([(1.0, 0.0)])], [0.1, 0.5])
     assert upper == pytest.approx([0.9, 0.5])
     assert lower == pytest.approx([1 - 0.1 * math.e, 0.5 / math.e], abs=1e-6)
 
 
 def test_rates_of_an_exact_curve_must_be_rates() -> None:
     with pytest.raises(ValueError, match=r"alpha must lie in \[0, 1\]"):
-        trade_off_bounds(GaussianLoss(1.0), math.nan)
+        trade_off_bounds([GaussianLoss(1.0)], math.nan)
 
 
 def test_rates_that_round_to_nothing() -> None:
     """e**-800 is no float: the corner there must not stand for a rate of 0, where no alarm is false and all miss."""
-    found = trade_off_bounds(privacy_loss(RandomizedResponse(800.0)), [0.0, 1e-300, 0.5])
+    found = privacy_loss(RandomizedResponse(800.0)).trade_off([0.0, 1e-300, 0.5])
     assert found.lower == pytest.approx([1, 0, 0])
     assert found.upper == pytest.approx([1, 0, 0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        near = trade_off_bounds(privacy_loss(Laplace(1.0, 1e-300)), [0.1])
+        near = privacy_loss(Laplace(1.0, 1e-300)).trade_off([0.1])
     assert (float(near.lower[0]), float(near.upper[0])) == pytest.approx((0.9, 0.9))

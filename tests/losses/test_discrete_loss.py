@@ -356,7 +356,7 @@ def test_a_stated_error_counts_wherever_the_loss_goes() -> None:
                 assert high >= exact.epsilon_bounds(delta)[0] - 1e-9
             assert renyi_divergence(stated, 3.0).value >= renyi_divergence(exact, 3.0).value * (1 - 1e-9)
         rates = np.array([0.01, 0.3])
-        assert np.all(trade_off_bounds(said, rates).lower <= trade_off_bounds(true, rates).upper)
+        assert np.all(trade_off_bounds([said], rates).lower <= trade_off_bounds([true], rates).upper)
         assert gdp_of(said).value >= gdp_of(true).value
         sampled = subsample(said, rate=0.3).epsilon_bounds(1e-3)[1]
         assert sampled >= subsample(true, rate=0.3).epsilon_bounds(1e-3)[0]
