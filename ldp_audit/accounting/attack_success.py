@@ -41,9 +41,8 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.hulls import levels_of
-from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.loss import Atoms, PairLoss, attained, known_atoms, side
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.numerics import instance, log_of_delta, nonnegative, probability
 
@@ -153,15 +152,15 @@ def _tail(loss: PairLoss, epsilon: float) -> tuple[float, float]:
     if epsilon >= loss.supremum():
         return 0.0, 0.0
     low, high = _ends(loss, epsilon)
-    if reached := loss.attained():
+    if reached := attained(loss):
         least = max(low, *(_tail(one, epsilon)[0] for one in reached))
         return least, max(least, _above(loss, epsilon))
-    atoms = loss.atoms()
-    if atoms is not None and atoms.exact:
+    atoms, known = known_atoms(loss), loss.known()
+    if atoms is not None and not atoms.error:
         above = np.append(atoms.log_probabilities[atoms.losses > epsilon], atoms.log_infinite)
         least = min(1.0, float(np.exp(np.logaddexp.reduce(above))))
         return least, max(least, _above(loss, epsilon))
-    least, most, gaussian = low, 1.0, loss.dominating_gaussian()[1]
+    least, most, gaussian = low, 1.0, known is not None and known.dominating_gaussian()[1]
     for step in (part * max(1.0, epsilon) for part in _STEPS):
         before, after = _ends(loss, epsilon - step)[1], _ends(loss, epsilon + step)[1]
         doubt = _ROUNDING * before / -math.expm1(-step)
@@ -219,23 +218,23 @@ def _of_pair(loss: PairLoss, alpha: float) -> tuple[float, float]:
     if alpha == 0:
         low, high = loss.log_delta_bounds(math.inf)
         return _moved(low, -1), _moved(high, 1)
-    if reached := loss.attained():
-        high = _of_pair(loss.side(1), alpha)[1]
+    if reached := attained(loss):
+        high = _of_pair(side(loss, 1), alpha)[1]
         return min(high, max(_of_pair(one, alpha)[0] for one in reached)), high
-    mu, gaussian = loss.dominating_gaussian()
+    mu, gaussian = (math.inf, False) if (known := loss.known()) is None else known.dominating_gaussian()
     if gaussian:
         found = float(ndtr(ndtri(alpha) + mu))
         if found < _SMALL:
             found = math.exp(log_ndtr(ndtri_exp(math.log(alpha)) + mu))
         return found * (1 - _ROUNDING), found * (1 + _ROUNDING)
-    atoms = loss.atoms(_MOST_ATOMS)
-    if atoms is not None and atoms.exact:
+    atoms = known_atoms(loss, _MOST_ATOMS)
+    if atoms is not None and not atoms.error:
         found, doubt = _of_atoms(atoms, math.log(alpha)), _ROUNDING + 2.0**-52 * atoms.losses.size
         return found * (1 - doubt), found * (1 + doubt)
     return bounds_of_profile(loss, alpha)
 
 
-def _of_atoms(atoms: DiscreteLoss, log_alpha: float) -> float:
+def _of_atoms(atoms: Atoms, log_alpha: float) -> float:
     """The outputs of the largest losses, until alpha is used up; masses under Q as shares of alpha."""
     losses, logs = atoms.losses[::-1], atoms.log_probabilities[::-1]
     true = math.exp(atoms.log_infinite) + np.concatenate([[0.0], np.cumsum(np.exp(logs))])

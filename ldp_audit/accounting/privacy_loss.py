@@ -28,8 +28,9 @@ from ldp_audit.figure import Panel, Series, plotted
 from ldp_audit.losses.composition import composed
 from ldp_audit.losses.grid_loss import check_width
 from ldp_audit.losses.grid_plan import WIDTH
-from ldp_audit.losses.hulls import HullLoss
-from ldp_audit.losses.loss import PairLoss, pair_loss_of
+from ldp_audit.losses.hulls import HullLoss, known_bound
+from ldp_audit.losses.loss import PairLoss, side
+from ldp_audit.losses.profile_loss import pair_loss_of
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import Adjacency, Mechanism
 from ldp_audit.numerics import between, exp_upwards, listed, log_of_delta, nonnegative, root, whole
@@ -108,7 +109,7 @@ class PrivacyLoss:
         if self.exact:
             return upper, upper
         # the two bounds of an enclosed loss are those of two losses, each with a search of its own
-        apart = any(loss.side(1) is not loss for loss in self.directions)
+        apart = any(side(loss, 1) is not loss for loss in self.directions)
         return min(self._least(self._search(target, 0, upper) if apart else search, target, 0), upper), upper
 
     def epsilon(self, delta: float | None = None, *, log_delta: float | None = None) -> float:
@@ -139,7 +140,7 @@ class PrivacyLoss:
 
     def _search(self, target: float, end: int, near: float = math.nan) -> LevelSearch:
         """The search with this bound on ln delta.   near: nats, a start if no direction has a hint."""
-        losses = list({id(loss): loss for loss in (loss.side(end) for loss in self.directions)}.values())
+        losses = list({id(loss): loss for loss in (side(loss, end) for loss in self.directions)}.values())
         hints = [loss.epsilon_near(target) for loss in losses] if -math.inf < target < 0 else []
         hint = max((hint for hint in hints if 0 < hint < math.inf), default=near)
         one = PrivacyLoss(tuple(losses))
@@ -148,8 +149,14 @@ class PrivacyLoss:
     def _least(self, search: LevelSearch, target: float, end: int) -> float:
         """The root of ln delta = target for one of the bounds: rounded up for the upper, down for the lower."""
         if target == -math.inf:  # delta is 0 from the supremum on
-            return search.largest if end else max(0.0, *(loss.supremum_lower_bound() for loss in self.directions))
+            return search.largest if end else max(0.0, *(_least_supremum(loss) for loss in self.directions))
         return search.least(target, end)
+
+
+def _least_supremum(loss: PairLoss) -> float:
+    """A lower bound of the supremum, nats."""
+    lower = side(loss, 0)
+    return (lower if lower.exact else known_bound(lower, 0)).supremum()
 
 
 def neighbours(adjacency: Adjacency | None) -> str:

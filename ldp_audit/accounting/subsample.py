@@ -59,7 +59,8 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss, adjacency_of, check_a
 from ldp_audit.losses.binomial import log_binomial
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, atoms_of, pure_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss, mixture
-from ldp_audit.losses.loss import PairLoss, log_sum
+from ldp_audit.losses.hulls import known_bounds
+from ldp_audit.losses.loss import PairLoss, known_atoms, log_sum
 from ldp_audit.losses.sampling_rate import SamplingRate
 from ldp_audit.losses.subsampled_loss import ReplacedLoss, subsampled, symmetric
 from ldp_audit.mechanisms.mechanism import AdditiveNoise, Adjacency
@@ -206,7 +207,7 @@ def multiplicity_loss(loss: PairLoss, n: int, k: int) -> PairLoss:
 
     loss: of samples that differ in one record, its own reverse.
     """
-    lower, upper = loss.known_bounds()
+    lower, upper = known_bounds(loss)
     rate = SamplingRate.with_replacement(n, k)
     top = loss.supremum()
     parts = [(log, 0.0, upper.group(times) or pure_loss(times * top)) for times, log in _times_drawn(n, k)]
@@ -224,14 +225,14 @@ def _capped(pair: PairLoss, bound: float) -> PairLoss:
     The true profile is convex in t and 0 at the bound, nats. So it lies below the chord from there to any corner of the
     upper bound's profile, of which the steepest that keeps it convex is taken.
     """
-    atoms = pair.atoms()
-    if atoms is None or atoms.error or atoms.log_infinite > -math.inf or atoms.supremum() <= bound:
+    atoms = known_atoms(pair)
+    if atoms is None or atoms.error or atoms.log_infinite > -math.inf or pair.supremum() <= bound:
         return pair
     seconds = atoms.log_probabilities - atoms.losses
     slopes = np.logaddexp.accumulate(seconds[::-1])[::-1]  # ln of how steep the profile is before each loss
     for i in range(int(np.searchsorted(atoms.losses, bound)) - 1, -1, -1):
         loss = float(atoms.losses[i])
-        slope = atoms.log_delta_bounds(loss)[1] - bound - math.log(-math.expm1(loss - bound))
+        slope = pair.log_delta_bounds(loss)[1] - bound - math.log(-math.expm1(loss - bound))
         if slope < slopes[i]:
             rest = slopes[i] + math.log(-math.expm1(slope - slopes[i]))
             losses = np.append(atoms.losses[: i + 1], bound)

@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.hulls import levels_of
-from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.loss import Atoms, PairLoss, attained, known_atoms, side
 from ldp_audit.mechanisms.inputs import numbers_of
 from ldp_audit.mechanisms.log_space import levels as levels_of_profile
 
@@ -77,15 +76,15 @@ def trade_off_from_below(mechanism: Any, alpha: ArrayLike, levels: ArrayLike) ->
 
 
 def _of_pair(loss: PairLoss, rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if reached := loss.attained():
-        low = _of_pair(loss.side(1), rates)[0]
+    if reached := attained(loss):
+        low = _of_pair(side(loss, 1), rates)[0]
         return low, np.maximum(low, np.minimum.reduce([_of_pair(one, rates)[1] for one in reached]))
-    mu, gaussian = loss.dominating_gaussian()
+    mu, gaussian = (math.inf, False) if (known := loss.known()) is None else known.dominating_gaussian()
     if gaussian:
         found = np.asarray(ndtr(-ndtri(rates) - mu))
         return found, found
-    atoms = loss.atoms(_MOST_ATOMS)
-    if atoms is not None and atoms.exact:
+    atoms = known_atoms(loss, _MOST_ATOMS)
+    if atoms is not None and not atoms.error:
         found = np.asarray(TradeOffCurve.of_atoms(atoms)(rates))
         return found, found
     sides = [_side(one, rates, value) for one, value in ((loss, _at_least_one), (loss.reversed(), _at_most_one))]
@@ -175,7 +174,7 @@ class TradeOffCurve:
     betas: NDArray[np.float64]
 
     @classmethod
-    def of_atoms(cls, loss: DiscreteLoss) -> TradeOffCurve:
+    def of_atoms(cls, loss: Atoms) -> TradeOffCurve:
         """The exact curve, up to rounding: each corner adds the outputs of one more loss to the test's P."""
         first = np.exp(loss.log_probabilities)
         second = np.exp(loss.log_probabilities - loss.losses)

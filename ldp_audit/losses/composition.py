@@ -24,9 +24,10 @@ from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, sum_of_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid, grouped
 from ldp_audit.losses.grid_plan import WIDTH
+from ldp_audit.losses.hulls import known_bound
 from ldp_audit.losses.inversion import InversionPlan
-from ldp_audit.losses.loss import EPS, LossWithInfinity, PairLoss, Transform, Values
-from ldp_audit.losses.moment_bound import with_moment_bound
+from ldp_audit.losses.loss import EPS, KnownLoss, LossWithInfinity, PairLoss, Transform, Values
+from ldp_audit.losses.moment_bound import MomentBound
 from ldp_audit.losses.noise_losses import GaussianLoss
 
 _SHARE, _DIGITS, _ROUNDING = 0.1, 1e-7, 1e-9
@@ -46,17 +47,17 @@ MOST_ON_GRID = 10**10
 MOST_DISTINCT = 1e150
 """The ratio of sensitivity and sigma whose square is still a float."""
 
-Counted = list[tuple[PairLoss, int]]
+Counted = list[tuple[KnownLoss, int]]
 
 
 def composed(losses: Sequence[tuple[PairLoss, int]], width: float = WIDTH) -> PairLoss:
     """The sum of independent losses, each `times` times; times are whole, >= 1.   width: see `compose`."""
-    if not all(loss.known for loss, _ in losses):
-        bounds = [(loss.known_bounds(), times) for loss, times in losses]
-        lower, upper = (composed([(pair[i], times) for pair, times in bounds], width) for i in (0, 1))
+    known = [(one, times) for one, times in ((loss.known(), times) for loss, times in losses) if one is not None]
+    if len(known) < len(losses):
+        lower, upper = (composed([(known_bound(loss, end), times) for loss, times in losses], width) for end in (0, 1))
         either_order = all(loss.reversed() is loss for loss, _ in losses)
-        return EnclosedLoss(lower, with_moment_bound(upper, losses), either_order=either_order)
-    parts = [(loss.finite_part(), times) for loss, times in losses]
+        return EnclosedLoss(lower, MomentBound.of_sum(upper, losses), either_order=either_order)
+    parts = [(loss.finite_part(), times) for loss, times in known]
     first = math.fsum(times * log_first for (_, log_first, _), times in parts)
     second = math.fsum(times * log_second for (_, _, log_second), times in parts)
     if -math.inf in (first, second):
@@ -65,7 +66,7 @@ def composed(losses: Sequence[tuple[PairLoss, int]], width: float = WIDTH) -> Pa
     return common if first == second == 0 else LossWithInfinity(common, first, second)
 
 
-def _finite(losses: Counted, width: float) -> PairLoss:
+def _finite(losses: Counted, width: float) -> KnownLoss:
     """The sum of losses without mass at infinity."""
     summands = [(one, count * times) for loss, times in losses for one, count in loss.summands() if one.supremum() > 0]
     parts = _grouped(summands)
@@ -101,7 +102,7 @@ def _countable(losses: Counted) -> Counted:
 
 
 @dataclass(frozen=True, eq=False)
-class InvertedSum(PairLoss):
+class InvertedSum(KnownLoss):
     """A sum of losses whose transforms are known.   grid: the same sum on a grid.   moments: its transform."""
 
     grid: GridLoss
@@ -116,7 +117,7 @@ class InvertedSum(PairLoss):
         """See `PairLoss`."""
         return self._largest
 
-    def reversed(self) -> PairLoss:
+    def reversed(self) -> KnownLoss:
         """See `PairLoss`."""
         back = self.grid.reversed()
         return self if back is self.grid else inverted_sum(back)
@@ -139,13 +140,8 @@ class InvertedSum(PairLoss):
         least, most = self.grid.log_delta_bounds(epsilon)
         return max(low, least), min(high, most)
 
-    @property
-    def known(self) -> bool:
-        """See `PairLoss`: its summands are."""
-        return True
-
-    def summands(self) -> Sequence[tuple[PairLoss, int]]:
-        """See `PairLoss`."""
+    def summands(self) -> Sequence[tuple[KnownLoss, int]]:
+        """See `KnownLoss`."""
         return self.grid.parts
 
     def epsilon_near(self, log_delta: float) -> float:
@@ -165,7 +161,7 @@ class InvertedSum(PairLoss):
         return sum(times for _, times in self.grid.parts) < _FEWEST
 
 
-def inverted_sum(grid: GridLoss) -> PairLoss:
+def inverted_sum(grid: GridLoss) -> KnownLoss:
     """The grid's sum by inversion; the grid itself if a transform is unknown or does not decay, or losses are many."""
     if len(grid.parts) > _MOST_DISTINCT:
         return grid

@@ -31,10 +31,11 @@ from ldp_audit.losses.binomial import Binomial, log_binomial, log_sum_of_gains
 from ldp_audit.losses.divergence import log_gains, log_mean, of_excess
 from ldp_audit.losses.loss import (
     EPS,
+    Atoms,
     CellMasses,
     Divergence,
+    KnownLoss,
     LossWithInfinity,
-    PairLoss,
     Transform,
     Values,
     from_excess,
@@ -54,7 +55,7 @@ _NEAR_ONE, _WHOLE = -0.1, 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class DiscreteLoss(PairLoss):
+class DiscreteLoss(KnownLoss):
     """A loss that takes each of these values with these probabilities under P; under Q they weigh e**-loss of that.
 
     losses: nats, ascending, finite, shape (m,).   log_probabilities: ln P(loss), same shape.
@@ -158,12 +159,22 @@ class DiscreteLoss(PairLoss):
             return self
         return DiscreteLoss(-self.losses[::-1], weights[::-1], self.missing, self.log_infinite, self.error)
 
-    def atoms(self, most: int = 1000) -> DiscreteLoss:  # noqa: ARG002
-        """See `PairLoss`: itself, however long."""
-        return self
+    def __eq__(self, other: object) -> bool:
+        return type(other) is DiscreteLoss and self._content == other._content
 
-    def finite_part(self) -> tuple[PairLoss, float, float]:
-        """See `PairLoss`."""
+    def __hash__(self) -> int:
+        return hash(self._content)
+
+    @property
+    def _content(self) -> tuple[bytes, bytes, float, float]:
+        return self.losses.tobytes(), self.log_probabilities.tobytes(), self.log_infinite, self.error
+
+    def atoms(self, most: int = 1000) -> Atoms:  # noqa: ARG002
+        """See `KnownLoss`: all, however many."""
+        return Atoms(self.losses, self.log_probabilities, self.log_infinite, self.missing, self.error)
+
+    def finite_part(self) -> tuple[KnownLoss, float, float]:
+        """See `KnownLoss`."""
         if self.log_infinite == self.missing == -math.inf:
             return self, 0.0, 0.0
         first = log_finite(self.log_probabilities, self.log_infinite)
@@ -173,16 +184,12 @@ class DiscreteLoss(PairLoss):
         return atoms_of(self.losses - (first - second), self.log_probabilities - first, error=self.error), first, second
 
     def transform(self) -> Transform | None:
-        """See `PairLoss`."""
+        """See `KnownLoss`."""
         bounded = self.log_infinite == -math.inf and self.exact
         return AtomsTransform(self, whole=False) if bounded and 0 < self.losses.size <= _MOST_ATOMS else None
 
-    @property
-    def moments_known(self) -> bool:
+    def divergence(self, alpha: float) -> Divergence:
         """See `PairLoss`."""
-        return True
-
-    def _divergence(self, alpha: float) -> Divergence:
         if math.isinf(alpha * self.supremum()):
             return self.supremum(), self.exact
         if alpha * self.error > _LARGEST_POWER:
@@ -209,18 +216,8 @@ class DiscreteLoss(PairLoss):
         moved = (1 + c) * self.error
         return moved + float(np.logaddexp(found, math.log(c * (moved + math.expm1(moved)))))
 
-    @property
-    def known(self) -> bool:
-        """See `PairLoss`: the list and its error."""
-        return True
-
-    @property
-    def discretisable(self) -> bool:
-        """See `PairLoss`: a loss that may be wrong may lie in another cell."""
-        return not self.error
-
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """See `PairLoss`; of the losses as they are listed."""
+        """See `KnownLoss`; of the losses as they are listed: one that may be wrong may lie in another cell."""
         cells = np.searchsorted(edges, self.losses, side="left")
         weights = self.log_probabilities - self.losses
         return CellMasses(
@@ -271,7 +268,7 @@ _NEAR_CERTAIN, _MOST_LISTED = -1e-3, 1000
 
 
 @dataclass(frozen=True)
-class BinomialLoss(PairLoss):
+class BinomialLoss(KnownLoss):
     """The sum of `times` losses that each take the value `high` or `low`.
 
     high, low: nats, finite, low < 0 < high.   times: 1 .. 10**18. P's and Q's probabilities follow from the two values,
@@ -316,38 +313,33 @@ class BinomialLoss(PairLoss):
         value = self._log_delta(epsilon)
         return value, value
 
-    @property
-    def known(self) -> bool:
-        """See `PairLoss`: one of its reports is a list."""
-        return True
+    def masses(self, edges: NDArray[np.float64]) -> CellMasses:
+        """See `KnownLoss`; of a single report."""
+        return self._atoms.masses(edges)
 
-    def summands(self) -> Sequence[tuple[PairLoss, int]]:
-        """See `PairLoss`."""
+    def summands(self) -> Sequence[tuple[KnownLoss, int]]:
+        """See `KnownLoss`."""
         return ((self if self.times == 1 else BinomialLoss(self.high, self.low, 1), self.times),)
 
     def repeated(self, times: int) -> BinomialLoss:
-        """See `PairLoss`."""
+        """See `KnownLoss`."""
         return BinomialLoss(self.high, self.low, self.times * times)
 
     def transform(self) -> Transform | None:
-        """See `PairLoss`; of a single report."""
+        """See `KnownLoss`; of a single report."""
         return AtomsTransform(self._atoms, whole=True) if self.times == 1 else None
 
-    @property
-    def moments_known(self) -> bool:
-        """See `PairLoss`."""
-        return True
-
-    def _divergence(self, alpha: float) -> Divergence:
-        return self._atoms.divergence(alpha) if self.times == 1 else super()._divergence(alpha)
+    def divergence(self, alpha: float) -> Divergence | None:
+        """See `PairLoss`; of a single report."""
+        return self._atoms.divergence(alpha) if self.times == 1 else None
 
     def reversed(self) -> BinomialLoss:
         """See `PairLoss`."""
         return self if self.low == -self.high else BinomialLoss(-self.low, -self.high, self.times)
 
-    def atoms(self, most: int = 1000) -> DiscreteLoss | None:
-        """See `PairLoss`."""
-        return self._atoms if self.times < most else None
+    def atoms(self, most: int = 1000) -> Atoms | None:
+        """See `KnownLoss`."""
+        return self._atoms.atoms() if self.times < most else None
 
     @cached_property
     def _atoms(self) -> DiscreteLoss:
@@ -388,7 +380,7 @@ def symmetric_loss(
     *,
     infinite: float | Fraction = 0,
     rest: float | Fraction | None = None,
-) -> PairLoss:
+) -> KnownLoss:
     """The loss with these positive values, their reversed ones, and 0.
 
     losses: nats, > 0, finite, in any order, shape (m,).   log_probabilities: under P, same shape.
@@ -429,7 +421,7 @@ def atoms_of(
     log_infinite: float = -math.inf,
     log_missing: float = -math.inf,
     error: float = 0.0,
-) -> PairLoss:
+) -> KnownLoss:
     """The loss with these values, in any order; values that differ by rounding alone are merged.
 
     error: nats, by which each value may be rounded beyond its last digits.
@@ -449,7 +441,7 @@ def atoms_of(
     return DiscreteLoss(losses, logs, log_missing=-math.inf, error=error)
 
 
-def pure_loss(epsilon: float) -> PairLoss:
+def pure_loss(epsilon: float) -> KnownLoss:
     """The loss that dominates every mechanism of this pure epsilon, nats, >= 0 or infinite."""
     if epsilon == 0:
         return ZERO_LOSS
@@ -461,7 +453,7 @@ _LARGE = 1e3
 """Losses whose rounding moves delta by more than 1e-12 of itself."""
 
 
-def sum_of_losses(losses: Sequence[tuple[PairLoss, int]]) -> PairLoss | None:
+def sum_of_losses(losses: Sequence[tuple[KnownLoss, int]]) -> KnownLoss | None:
     """The sum of independent losses as the list of all combinations; for losses that are never infinite.
 
     returns: exact up to losses of 1000 nats, bounded beyond; None where a loss has no finite list of values, or the
@@ -470,7 +462,7 @@ def sum_of_losses(losses: Sequence[tuple[PairLoss, int]]) -> PairLoss | None:
     lists = [loss.atoms(MOST_COMBINATIONS) for loss, _ in losses]
     if None in lists or least_support_size(losses) > MOST_COMBINATIONS:
         return None
-    total, steps, given = ZERO_LOSS, 2, 0.0
+    total, steps, given = ZERO_LOSS.atoms(), 2, 0.0
     for (loss, times), single in zip(losses, lists, strict=True):
         power = _power(loss, times)
         together = None if power is None else _sums(total, power)
@@ -484,7 +476,7 @@ def sum_of_losses(losses: Sequence[tuple[PairLoss, int]]) -> PairLoss | None:
     return atoms_of(total.losses, total.log_probabilities, error=own + given * (1 + 1e-9))
 
 
-def least_support_size(losses: Sequence[tuple[PairLoss, int]]) -> int:
+def least_support_size(losses: Sequence[tuple[KnownLoss, int]]) -> int:
     """A lower bound on the number of values of a sum; a loss without a list counts as one value.
 
     |A + B| >= |A| + |B| - 1 for sets of numbers, as a_1 + b_1 < ... < a_m + b_1 < ... < a_m + b_n. (Sums that differ by
@@ -494,12 +486,12 @@ def least_support_size(losses: Sequence[tuple[PairLoss, int]]) -> int:
     return 1 + sum(times * (atoms.losses.size - 1) for atoms, times in known if atoms is not None)
 
 
-def _power(loss: PairLoss, times: int) -> DiscreteLoss | None:
+def _power(loss: KnownLoss, times: int) -> Atoms | None:
     """The sum of `times` equal losses, by doubling where there is no closed form."""
     closed = loss.repeated(times)
     if closed is not None:
         return closed.atoms(MOST_COMBINATIONS)
-    base, total = loss.atoms(MOST_COMBINATIONS), ZERO_LOSS
+    base, total = loss.atoms(MOST_COMBINATIONS), ZERO_LOSS.atoms()
     while base is not None and times:
         if times % 2:
             more = _sums(total, base)
@@ -512,13 +504,13 @@ def _power(loss: PairLoss, times: int) -> DiscreteLoss | None:
     return None if base is None else total
 
 
-def _sums(one: DiscreteLoss, two: DiscreteLoss) -> DiscreteLoss | None:
+def _sums(one: Atoms, two: Atoms) -> Atoms | None:
     """The sum of two independent losses; None if it has too many values."""
     if one.losses.size * two.losses.size > MOST_COMBINATIONS:
         return None
     losses = np.add.outer(one.losses, two.losses).ravel()
     logs = np.add.outer(one.log_probabilities, two.log_probabilities).ravel()
-    return DiscreteLoss(*merged(losses, logs), log_missing=float("-inf"))
+    return Atoms(*merged(losses, logs), -math.inf, -math.inf, 0.0)
 
 
 _MOST_NUMBERS = 2**22

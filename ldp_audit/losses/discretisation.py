@@ -70,8 +70,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from ldp_audit.losses.discrete_loss import DiscreteLoss
-from ldp_audit.losses.loss import CellMasses, PairLoss
+from ldp_audit.losses.loss import CellMasses, KnownLoss
 from ldp_audit.numerics import log1mexp
 
 _RARE = -40.0
@@ -194,18 +193,18 @@ _GAPS = 8
 
 
 def discretised(
-    loss: PairLoss, spacing: float, theta: float, lowest: float = -math.inf, highest: float = math.inf
+    loss: KnownLoss, spacing: float, theta: float, lowest: float = -math.inf, highest: float = math.inf
 ) -> TiltedDistribution:
     """The loss discretised on the grid of this spacing, tilted by theta >= 0.
 
-    lowest, highest: nats, where the grid ends; a `DiscreteLoss` needs none, and has no lower one.
+    lowest, highest: nats, where the grid ends; a list of atoms needs none, and has no lower one.
     """
-    if isinstance(loss, DiscreteLoss):
-        kept = max(1, int(np.searchsorted(loss.losses, highest, side="right")))
-        found = _of_atoms(loss.losses[:kept], loss.log_probabilities[:kept], spacing, theta, loss.error)
-        above = float(np.logaddexp.reduce(loss.log_probabilities[kept:], initial=loss.log_infinite))
-        found = replace(found, log_sum_error=found.log_sum_error + loss.error)
-        return found.with_infinite(loss.log_infinite, min(0.0, above + loss.error), 0.0)
+    if (atoms := loss.atoms()) is not None:
+        kept = max(1, int(np.searchsorted(atoms.losses, highest, side="right")))
+        found = _of_atoms(atoms.losses[:kept], atoms.log_probabilities[:kept], spacing, theta, atoms.error)
+        above = float(np.logaddexp.reduce(atoms.log_probabilities[kept:], initial=atoms.log_infinite))
+        found = replace(found, log_sum_error=found.log_sum_error + atoms.error)
+        return found.with_infinite(atoms.log_infinite, min(0.0, above + atoms.error), 0.0)
     return _of_cells(loss, spacing, theta, lowest, highest)
 
 
@@ -280,7 +279,7 @@ def _of_atoms(
     return _tilted(offset, spacing, theta, indices, logs, moves=one_move(spacing), shift=3 * rounding)
 
 
-def _of_cells(loss: PairLoss, spacing: float, theta: float, lowest: float, highest: float) -> TiltedDistribution:
+def _of_cells(loss: KnownLoss, spacing: float, theta: float, lowest: float, highest: float) -> TiltedDistribution:
     indices = np.arange(math.floor(lowest / spacing), math.ceil(highest / spacing) + 1, dtype=np.int64)
     points: NDArray[np.float64] = spacing * indices.astype(np.float64)
     cells = cell_masses(loss, points)
@@ -327,7 +326,7 @@ def _log_sums(logs: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.logaddexp.accumulate(logs))  # thirty times as slow
 
 
-def cell_masses(loss: PairLoss, edges: NDArray[np.float64]) -> CellMasses:
+def cell_masses(loss: KnownLoss, edges: NDArray[np.float64]) -> CellMasses:
     """The loss's masses, computed in blocks to bound the memory."""
     starts = range(0, max(1, edges.size - 1), _BLOCK)
     with np.errstate(all="ignore"):

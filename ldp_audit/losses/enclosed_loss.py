@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.losses.discrete_loss import atoms_of
-from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, log_sum
+from ldp_audit.losses.hulls import cells_bound, divergence_of, known_bound
+from ldp_audit.losses.loss import CellMasses, Divergence, KnownLoss, PairLoss, Sides, cells_known, known_atoms, log_sum
 
 _ROUNDING = 2.0**-48
 
 
 @dataclass(frozen=True)
 class EnclosedLoss(PairLoss):
-    """A loss between two losses, at every epsilon and in both orders of the pair; composition keeps that.
+    """A loss between two losses.
 
-    largest: the delta of a single report is the upper loss's, the largest of several pairs, none of which may have it
-        at every epsilon. All reports of a sum may be those of one pair, `lower`, so sums lie between.
+    lower, upper, largest: see `Sides`.
     either_order: it is the largest of both orders of neighbours, and so its own reverse, whatever the lower loss is.
     """
 
@@ -40,9 +40,9 @@ class EnclosedLoss(PairLoss):
         """See `PairLoss`."""
         return self.largest and self.upper.exact
 
-    def attained(self) -> tuple[PairLoss, ...]:
-        """See `PairLoss`: the lower loss, in both orders where either is meant."""
-        return (self.lower, self.lower.reversed()) if self.either_order else (self.lower,)
+    def sides(self) -> Sides:
+        """See `PairLoss`."""
+        return Sides(self.lower, self.upper, self.largest)
 
     def supremum(self) -> float:
         """See `PairLoss`."""
@@ -58,17 +58,9 @@ class EnclosedLoss(PairLoss):
         """See `PairLoss`: that of the upper bound."""
         return self.upper.epsilon_near(log_delta)
 
-    def known_bound(self, end: int) -> PairLoss:
+    def known(self, end: int | None = None) -> KnownLoss | None:
         """See `PairLoss`."""
-        return (self.lower, self.upper)[end].known_bound(end)
-
-    def side(self, end: int) -> PairLoss:
-        """See `PairLoss`."""
-        return (self.upper if self.largest else self.lower, self.upper)[end].side(end)
-
-    def supremum_lower_bound(self) -> float:
-        """See `PairLoss`."""
-        return (self.upper if self.largest else self.lower).supremum_lower_bound()
+        return None if end is None else known_bound((self.lower, self.upper)[end], end)
 
     def reversed(self) -> EnclosedLoss:
         """See `PairLoss`: itself where both bounds are their own reverse, or either order is meant."""
@@ -77,9 +69,6 @@ class EnclosedLoss(PairLoss):
         lower, upper = self.lower.reversed(), self.upper.reversed()
         same = lower is self.lower and upper is self.upper
         return self if same else EnclosedLoss(lower, upper, self.largest)
-
-    def _divergence(self, alpha: float) -> Divergence:
-        return self.upper.divergence(alpha)[0], False
 
 
 class MixtureComponent(NamedTuple):
@@ -91,7 +80,7 @@ class MixtureComponent(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LossMixture(PairLoss):
+class LossMixture(KnownLoss):
     """The loss of a public mixture. The weights add up to 1 under P, and so do their e**-shift multiples under Q."""
 
     parts: tuple[MixtureComponent, ...]
@@ -118,26 +107,26 @@ class LossMixture(PairLoss):
         same = all(np.allclose(one[:2], two[:2], rtol=_ROUNDING, atol=0) and one[2] == two[2] for one, two in listed)
         return self if same else LossMixture(parts)
 
-    @property
-    def known(self) -> bool:
+    def known(self, end: int | None = None) -> KnownLoss | None:
         """See `PairLoss`."""
-        return all(part.loss.known for part in self.parts)
-
-    def known_bound(self, end: int) -> PairLoss:
-        """See `PairLoss`."""
-        if self.known:
+        if all(cells_known(part.loss) for part in self.parts):
             return self
-        return mixture([(part.log_weight, part.shift, part.loss.known_bound(end)) for part in self.parts])
+        if end is None:
+            return None
+        return mixture([(part.log_weight, part.shift, cells_bound(part.loss, end)) for part in self.parts])
 
     def dominating_gaussian(self) -> tuple[float, bool]:
-        """See `PairLoss`."""
+        """See `KnownLoss`."""
         unmoved = all(part.shift == 0 for part in self.parts)
-        return max(part.loss.dominating_gaussian()[0] for part in self.parts) if unmoved else math.inf, False
+        mus = [cells_bound(part.loss, 1).dominating_gaussian()[0] for part in self.parts] if unmoved else [math.inf]
+        return max(mus), False
 
-    def _divergence(self, alpha: float) -> Divergence:
-        """M is the mean of the parts' own, each times e**(c shift)."""
+    def divergence(self, alpha: float) -> Divergence | None:
+        """See `PairLoss`: M is the mean of the parts' own, each times e**(c shift)."""
+        if self.known() is None:
+            return None
         logs = np.array([part.log_weight for part in self.parts])
-        values = np.array([part.shift + part.loss.divergence(alpha)[0] for part in self.parts])
+        values = np.array([part.shift + divergence_of(part.loss, alpha)[0] for part in self.parts])
         if alpha == 1:
             return math.fsum(np.exp(logs) * values), False
         c, powers = alpha - 1, (alpha - 1) * values
@@ -147,17 +136,8 @@ class LossMixture(PairLoss):
         terms = np.exp(logs) * np.expm1(powers)
         return math.log1p(math.fsum(terms) + _ROUNDING * float(np.abs(terms).sum())) / c, False
 
-    def supremum_lower_bound(self) -> float:
-        """See `PairLoss`."""
-        return max(part.shift + part.loss.supremum_lower_bound() for part in self.parts)
-
-    @property
-    def discretisable(self) -> bool:
-        """See `PairLoss`."""
-        return all(part.loss.discretisable for part in self.parts)
-
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """See `PairLoss`."""
+        """See `KnownLoss`."""
         found = [_masses(part, edges) for part in self.parts]
         return CellMasses(
             np.logaddexp.reduce([one.first for one in found]),
@@ -167,10 +147,10 @@ class LossMixture(PairLoss):
         )
 
 
-def mixture(parts: Sequence[tuple[float, float, PairLoss]]) -> PairLoss:
+def mixture(parts: Sequence[tuple[float, float, PairLoss]]) -> KnownLoss:
     """The loss of a public mixture: a `DiscreteLoss` where all parts are."""
     listed = [MixtureComponent(*part) for part in parts]
-    pairs = [(part, part.loss.atoms()) for part in listed]
+    pairs = [(part, known_atoms(part.loss)) for part in listed]
     known = [(part, atoms) for part, atoms in pairs if atoms is not None]
     if len(known) < len(pairs):
         return LossMixture(tuple(listed))
@@ -178,7 +158,7 @@ def mixture(parts: Sequence[tuple[float, float, PairLoss]]) -> PairLoss:
         np.concatenate([atoms.losses + part.shift for part, atoms in known]),
         np.concatenate([atoms.log_probabilities + part.log_weight for part, atoms in known]),
         log_sum(np.array([atoms.log_infinite + part.log_weight for part, atoms in known])),
-        log_sum(np.array([atoms.missing + part.log_weight - part.shift for part, atoms in known])),
+        log_sum(np.array([atoms.log_missing + part.log_weight - part.shift for part, atoms in known])),
         max((atoms.error for _, atoms in known), default=0.0),
     )
 
@@ -189,7 +169,7 @@ def _place(part: MixtureComponent) -> tuple[float, float]:
 
 def _masses(part: MixtureComponent, edges: NDArray[np.float64]) -> CellMasses:
     """One part's masses, with its weight under P and under Q."""
-    inner, other = part.loss.masses(edges - part.shift), part.log_weight - part.shift
+    inner, other = cells_bound(part.loss, 0).masses(edges - part.shift), part.log_weight - part.shift
     return CellMasses(
         inner.first + part.log_weight, inner.second + other, inner.infinite + part.log_weight, inner.missing + other
     )

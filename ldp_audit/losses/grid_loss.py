@@ -47,7 +47,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import next_fast_len
 
-from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.discretisation import (
     Moves,
     TiltedDistribution,
@@ -59,7 +58,7 @@ from ldp_audit.losses.discretisation import (
     undiscretised_lower_bound,
 )
 from ldp_audit.losses.grid_plan import WIDTH, Part, SumGrids, Tilt, TiltPlan, tilt_plan
-from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.loss import KnownLoss, PairLoss
 from ldp_audit.numerics import BoundedCache, as_float, whole
 
 _EPS = 2.0**-52
@@ -80,7 +79,7 @@ def check_width(width: float) -> None:
         raise ValueError(f"width must be > 0 and finite (nats), got {width!r}")
 
 
-def compose_on_grid(losses: Sequence[Part], *, width: float = WIDTH, points: int = 2**21) -> GridLoss:
+def compose_on_grid(losses: Sequence[tuple[PairLoss, int]], *, width: float = WIDTH, points: int = 2**21) -> GridLoss:
     """The sum of independent losses, each `times` times.
 
     losses: at least one loss, known ones or the results of this function.   times: whole, >= 1.
@@ -92,10 +91,12 @@ def compose_on_grid(losses: Sequence[Part], *, width: float = WIDTH, points: int
     whole(points, "points", 1024, 2**24)
     listed: list[Part] = []
     for loss, times in losses:
-        listed += [(one, count * whole(times, "times")) for one, count in loss.summands()]
+        if (known := loss.known()) is None:
+            raise ValueError(f"losses must be known, or bounds of theirs (`known_bounds`); got {loss!r}")
+        listed.append((known, whole(times, "times")))
     if not listed:
         raise ValueError("losses must hold one loss or more, got none")
-    return GridLoss(tuple(flat_parts(listed)), width, points)
+    return GridLoss(tuple(grouped(listed)), width, points)
 
 
 class _Around(NamedTuple):
@@ -106,7 +107,7 @@ class _Around(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class GridLoss(PairLoss):
+class GridLoss(KnownLoss):
     """A sum of independent losses: `parts` hold each loss and how many times. Made by `compose_on_grid`.
 
     The bounds on epsilon at one delta differ by about `width`, by more if `points` are too few.
@@ -119,13 +120,8 @@ class GridLoss(PairLoss):
         default_factory=lambda: BoundedCache(_MOST_KEPT), init=False, repr=False
     )
 
-    @property
-    def known(self) -> bool:
-        """See `PairLoss`: its summands are."""
-        return True
-
     def summands(self) -> Sequence[Part]:
-        """See `PairLoss`."""
+        """See `KnownLoss`."""
         return self.parts
 
     def supremum(self) -> float:
@@ -178,23 +174,21 @@ class GridLoss(PairLoss):
         return self._highest if theta is None else saddle.at(theta).mean
 
     @cached_property
-    def _losses(self) -> list[Part]:
-        return discrete_parts(self.parts)
-
-    @cached_property
     def _plan(self) -> TiltPlan:
-        return tilt_plan(self._losses, self.width, self.points)
+        return tilt_plan(self.parts, self.width, self.points)
 
     @cached_property
     def _log_infinite(self) -> float:
         """ln of the probability that any loss is infinite."""
-        return log_any((log_infinite_of(loss), times) for loss, times in self._losses)
+        return log_any((loss.masses(np.zeros(1)).infinite, times) for loss, times in self.parts)
 
     @cached_property
     def _tops(self) -> list[float]:
         """The supremum of each finite loss."""
+        atoms = [loss.atoms() for loss, _ in self.parts]
         return [
-            float(loss.losses[-1]) if isinstance(loss, DiscreteLoss) else loss.supremum() for loss, _ in self._losses
+            loss.supremum() if one is None else float(one.losses[-1])
+            for (loss, _), one in zip(self.parts, atoms, strict=True)
         ]
 
     @cached_property
@@ -205,11 +199,11 @@ class GridLoss(PairLoss):
     @cached_property
     def _error(self) -> float:
         """By how many nats the sum of the listed losses may be wrong."""
-        return self._sum([loss.error if isinstance(loss, DiscreteLoss) else 0.0 for loss, _ in self._losses])
+        return self._sum([atoms.error if (atoms := loss.atoms()) else 0.0 for loss, _ in self.parts])
 
     def _sum(self, losses: Sequence[float]) -> float:
         """The sum of one value a loss, each `times` times."""
-        return math.fsum(times * loss for (_, times), loss in zip(self._losses, losses, strict=True))
+        return math.fsum(times * loss for (_, times), loss in zip(self.parts, losses, strict=True))
 
     @cached_property
     def _plans(self) -> dict[tuple[float, ...], TiltPlan]:
@@ -229,7 +223,7 @@ class GridLoss(PairLoss):
         total = None
         while total is None and coarser <= _COARSEST:
             wider = grid._replace(spacings=tuple(coarser * spacing for spacing in grid.spacings))
-            total = grid_sum(self._losses, wider, tilt.theta, self.points)
+            total = grid_sum(self.parts, wider, tilt.theta, self.points)
             coarser *= 2 if grid.common is None else _COARSEST + 1
         return _Around(None if total is None else profile_of(total), tilt.deviation)
 
@@ -258,57 +252,23 @@ class GridLoss(PairLoss):
             levels, theta = self._plan.saddle.levels(theta), 2 * theta
         if self._sum(levels) <= epsilon and math.isfinite(self._highest):
             levels = self._tops
-        total, count = self._sum(levels), sum(times for _, times in self._losses)
+        total, count = self._sum(levels), sum(times for _, times in self.parts)
         total -= self._error
         gap = (total - epsilon) / (2 * count)
         if gap <= 4 * _EPS * (abs(total) + abs(epsilon)):
             return -math.inf
-        reached = [loss.masses(np.array([level - gap])) for (loss, _), level in zip(self._losses, levels, strict=True)]
+        reached = [loss.masses(np.array([level - gap])) for (loss, _), level in zip(self.parts, levels, strict=True)]
         logs = self._sum([float(cells.first[1]) for cells in reached])
         return logs - self._error + math.log(-math.expm1(-0.4 * (total - epsilon)))
 
 
-def flat_parts(losses: Iterable[Part]) -> list[Part]:
-    """The distinct summands of sums, with all their times.
-
-    Raises ValueError where times are not whole numbers >= 1, or a loss can be neither discretised nor listed.
-    """
-    found = grouped((loss, whole(times, "times")) for loss, times in losses)
-    for loss, _ in found:
-        if loss.atoms() is None and not loss.discretisable:
-            raise ValueError(f"losses must be discretisable, or have a list of atoms; got {loss!r}")
-    return found
-
-
 def grouped(losses: Iterable[Part]) -> list[Part]:
     """The distinct summands of sums, with all their times."""
-    found: dict[Any, Part] = {}
+    found: dict[KnownLoss, int] = {}
     for loss, times in losses:
         for one, count in loss.summands():
-            key = _key(one)
-            found[key] = (one, times * count + (found[key][1] if key in found else 0))
-    return list(found.values())
-
-
-def discrete_parts(parts: Sequence[Part]) -> list[Part]:
-    """The same, with losses of few values as `DiscreteLoss`."""
-    return [(loss.atoms() or loss, times) for loss, times in parts]
-
-
-def log_infinite_of(loss: PairLoss) -> float:
-    """ln P(loss = inf)."""
-    return loss.log_infinite if isinstance(loss, DiscreteLoss) else loss.masses(np.zeros(1)).infinite
-
-
-def _key(loss: PairLoss) -> Any:
-    """Equal for equal losses."""
-    if isinstance(loss, DiscreteLoss):
-        return loss.losses.tobytes(), loss.log_probabilities.tobytes(), loss.log_infinite, loss.error
-    try:
-        hash(loss)
-    except TypeError:
-        return id(loss)
-    return loss
+            found[one] = found.get(one, 0) + times * count
+    return list(found.items())
 
 
 _STEEPEST = 300.0

@@ -18,12 +18,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.discretisation import cell_masses, common_spacing
-from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.loss import KnownLoss
 from ldp_audit.numerics import root
 
-Part = tuple[PairLoss, int]
+Part = tuple[KnownLoss, int]
 """A loss, and how many times it counts in the sum."""
 
 WIDTH = 1e-4
@@ -253,9 +252,9 @@ def _moves(times: Sequence[int], groups: int, depth: int) -> float:
 def tilt_plan(losses: Sequence[Part], width: float, points: int) -> TiltPlan:
     """The plan for the sum of these losses."""
     coarse = [coarse_loss(loss, evenly=len(losses) <= _MOST_EVENLY) for loss, _ in losses]
-    own = [common_spacing([loss.losses]) if isinstance(loss, DiscreteLoss) else None for loss, _ in losses]
-    known = [loss.losses for loss, _ in losses if isinstance(loss, DiscreteLoss)]
-    common = common_spacing(known) if None not in own else None
+    known = [loss.atoms() for loss, _ in losses]
+    own = [None if atoms is None else common_spacing([atoms.losses]) for atoms in known]
+    common = common_spacing([atoms.losses for atoms in known if atoms]) if None not in own else None
     own = [1.0 if one == math.inf else one for one in own]
     saddle = saddle_of(coarse, [times for _, times in losses])
     return TiltPlan(losses, coarse, saddle, width, points, common, own, [math.inf] * len(losses))
@@ -449,19 +448,20 @@ class CoarseLoss:
         return float(self.edges[found[-1]] if found.size else self.edges[0])
 
 
-def coarse_loss(loss: PairLoss, *, evenly: bool = True) -> CoarseLoss:
+def coarse_loss(loss: KnownLoss, *, evenly: bool = True) -> CoarseLoss:
     """The coarse distribution of a loss; the losses themselves where they are few.
 
     evenly: whether the bulk is divided into even cells too, which takes twice the time.
     """
-    if isinstance(loss, DiscreteLoss) and loss.losses.size <= _MOST_ATOMS:
-        above = np.append(np.logaddexp.accumulate(loss.log_probabilities[:0:-1])[::-1], -math.inf)
-        below = np.logaddexp.accumulate(loss.log_probabilities)
+    atoms = loss.atoms()
+    if atoms is not None and atoms.losses.size <= _MOST_ATOMS:
+        values, logs = atoms.losses, atoms.log_probabilities
+        above = np.append(np.logaddexp.accumulate(logs[:0:-1])[::-1], -math.inf)
+        below = np.logaddexp.accumulate(logs)
         # the first atom lies above the edge before it
-        edges = np.concatenate([[loss.losses[0] - 1e-9 * (1 + abs(loss.losses[0]))], loss.losses])
-        total = np.logaddexp.reduce(loss.log_probabilities)
-        ends = np.concatenate([[total], above]), np.concatenate([[-math.inf], below])
-        return CoarseLoss(loss.losses, loss.log_probabilities, edges, *ends)
+        edges = np.concatenate([[values[0] - 1e-9 * (1 + abs(values[0]))], values])
+        ends = np.concatenate([[np.logaddexp.reduce(logs)], above]), np.concatenate([[-math.inf], below])
+        return CoarseLoss(values, logs, edges, *ends)
     grown = 2.0 ** (np.arange(_OCTAVES[0] * _CELLS_PER_OCTAVE, _OCTAVES[1] * _CELLS_PER_OCTAVE + 1) / _CELLS_PER_OCTAVE)
     edges = np.concatenate([-grown[::-1], [0.0], grown])
     first = _of(loss, edges)
@@ -471,7 +471,7 @@ def coarse_loss(loss: PairLoss, *, evenly: bool = True) -> CoarseLoss:
     return _of(loss, np.unique(np.concatenate([edges, inner])))
 
 
-def _of(loss: PairLoss, edges: NDArray[np.float64]) -> CoarseLoss:
+def _of(loss: KnownLoss, edges: NDArray[np.float64]) -> CoarseLoss:
     masses = cell_masses(loss, edges)
     reached = (masses.first > -math.inf) & (masses.second > -math.inf)
     logs = masses.first[reached]

@@ -17,6 +17,7 @@ Everything is kept as logarithms, so that deltas below those of floats keep thei
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,13 +28,13 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, symmetric_loss
-from ldp_audit.losses.loss import PairLoss
-from ldp_audit.numerics import log1mexp, log_of_delta, nonnegative
+from ldp_audit.losses.loss import Divergence, KnownLoss, PairLoss, cells_known, side
+from ldp_audit.numerics import BoundedCache, log1mexp, log_of_delta, nonnegative
 
 _POINTS = 1500
 _DEEPEST = -745.0
 """ln of the smallest float: tails below it are cut."""
-DEEPEST_FOR_ORDERS = -20_000.0
+_DEEPEST_FOR_ORDERS = -20_000.0
 """As _DEEPEST, for divergences: 200 deviations of Gaussian noise, as high orders need."""
 _LEAST_ORDER = 1e-5
 _FARTHEST = 1e9
@@ -98,9 +99,34 @@ class HullLoss(PairLoss):
         """See `PairLoss`: the same."""
         return self
 
-    def known_bound(self, end: int) -> PairLoss:
+    def known(self, end: int | None = None) -> KnownLoss | None:
         """See `PairLoss`: `ZERO_LOSS`, or the hull's losses."""
-        return self._losses if end else ZERO_LOSS
+        return None if end is None else (ZERO_LOSS, self._losses)[end]
+
+
+_kept: BoundedCache[tuple[int, float], tuple[PairLoss, DiscreteLoss]] = BoundedCache(32)
+
+
+def known_bound(loss: PairLoss, end: int) -> KnownLoss:
+    """A known loss dominated by this one (0), or one that dominates it (1); itself where it is known."""
+    known = loss.known(end)
+    if known is not None:
+        return known
+    made = atoms_above if end else atoms_below
+    return _kept.get((id(loss), end), lambda: (loss, made(loss)))[1]
+
+
+def cells_bound(loss: PairLoss, end: int) -> KnownLoss:
+    """`known_bound`, with known masses of cells: of a sum, a list."""
+    known = known_bound(loss, end)
+    if cells_known(known):
+        return known
+    return dominating_atoms(known) if end else dominated_atoms(known)
+
+
+def known_bounds(loss: PairLoss) -> tuple[KnownLoss, KnownLoss]:
+    """Both known bounds."""
+    return known_bound(loss, 0), known_bound(loss, 1)
 
 
 def dominating_atoms(loss: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
@@ -109,8 +135,8 @@ def dominating_atoms(loss: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
     Beyond the last epsilon the loss counts as infinite, unless its supremum is finite: with probability e**deepest, or
     more where the loss has more.
     """
-    listed = loss.known_bound(1).atoms(_MOST_ATOMS)
-    return atoms_above(loss, deepest) if listed is None else listed
+    listed = known_bound(loss, 1).atoms(_MOST_ATOMS)
+    return atoms_above(loss, deepest) if listed is None else DiscreteLoss(*listed)
 
 
 def atoms_above(loss: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
@@ -129,16 +155,45 @@ def atoms_above(loss: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
     return atoms_of_hull(*hull(points), bounded=False)
 
 
-def dominating_divergence(loss: PairLoss, atoms: DiscreteLoss, alpha: float) -> float:
+def divergence_of(loss: PairLoss, alpha: float) -> Divergence:
+    """The Renyi divergence of order alpha, >= 1 or infinite; 0 only for a loss that is always 0."""
+    value, exact = (loss.supremum(), loss.exact) if math.isinf(alpha) else _of_finite_order(loss, alpha)
+    if value < sys.float_info.min and loss.supremum() > 0:  # subnormal or underflowed
+        return max(value, 0.0) + 2 * math.ulp(0.0), False
+    return value, exact
+
+
+def _of_finite_order(loss: PairLoss, alpha: float) -> Divergence:
+    """The divergence of a sum from its summands', of a loss that is not known from one that dominates it."""
+    found = loss.divergence(alpha)
+    if found is not None:
+        return found
+    known, upper = loss.known(), side(loss, 1)
+    if known is None:
+        return divergence_of(known_bound(loss, 1) if upper is loss else upper, alpha)[0], False
+    common, log_first, log_second = known.finite_part()
+    if log_first < 0:
+        return math.inf, True
+    parts = common.summands()
+    if parts[0][0] is loss:
+        return dominating_divergence(known, alpha), False
+    values = [(times, *divergence_of(one, alpha)) for one, times in parts]
+    total = math.fsum(times * value for times, value, _ in values)
+    return total + (log_first - log_second), all(exact for _, _, exact in values)
+
+
+def dominating_divergence(loss: KnownLoss, alpha: float) -> float:
     """An upper bound of the Renyi divergence of finite order alpha, from a discrete loss that dominates.
 
-    atoms: `dominating_atoms` to `DEEPEST_FOR_ORDERS`. With c = alpha - 1,
+    With the atoms of `dominating_atoms` to `_DEEPEST_FOR_ORDERS` and c = alpha - 1,
 
         M(c) - 1 = alpha c int_0^inf (e**(c e) delta(e) + e**(-alpha e) delta_back(e)) de.
 
     So the part beyond their last epsilon E, where delta is at most p and at most that of Gaussian noise, adds less than
     alpha p (e**(c E) - 1) + E_P[e**(c L); L > E] of that noise.
     """
+    place = (id(loss), _DEEPEST_FOR_ORDERS)
+    atoms = _kept.get(place, lambda: (loss, dominating_atoms(loss, _DEEPEST_FOR_ORDERS)))[1]
     mu, _ = loss.dominating_gaussian()
     of_noise = alpha * (mu * mu + 4 * math.ulp(0.0)) / 2 if mu > 0 else 0.0
     if math.isfinite(atoms.supremum()):
@@ -280,8 +335,8 @@ _LEAST = 1e-300
 
 def dominated_atoms(loss: PairLoss, count: int | None = None) -> DiscreteLoss:
     """A discrete loss that this loss dominates.   count: about how many epsilons to evaluate, if given."""
-    listed = loss.known_bound(0).atoms(_MOST_ATOMS)
-    return atoms_below(loss, count) if listed is None else listed
+    listed = known_bound(loss, 0).atoms(_MOST_ATOMS)
+    return atoms_below(loss, count) if listed is None else DiscreteLoss(*listed)
 
 
 def atoms_below(loss: PairLoss, count: int | None = None) -> DiscreteLoss:
@@ -398,7 +453,7 @@ _OF_THE_SHARE, _OF_THE_LOGARITHM = 1e-10, 4 * 2.0**-52
 """Errors of the logarithms here, with those digits of the slopes that are left."""
 
 
-def chord_loss(levels: NDArray[np.float64], log_values: NDArray[np.float64]) -> PairLoss:
+def chord_loss(levels: NDArray[np.float64], log_values: NDArray[np.float64]) -> KnownLoss:
     """The loss, its own reverse, whose profile for epsilon >= 0 is the lower hull of these points.
 
     levels: epsilons, nats, ascending from 0, shape (m,), m >= 2; the last one is the supremum.

@@ -1,4 +1,4 @@
-"""The contract of a privacy loss, `PairLoss`, and of its moment-generating function, `Transform`.
+"""The contracts of a privacy loss, `PairLoss` and `KnownLoss`, and of its moment-generating function, `Transform`.
 
 For an ordered pair (P, Q) of output distributions the privacy loss is L = ln (dP/dQ)(Y) with Y drawn from P; it is
 infinite outside the support of Q. Its hockey-stick divergence is
@@ -19,20 +19,15 @@ The transform is M(s) = E[e**(s L)], for s = c + i y with c >= 0; where it is fi
 from __future__ import annotations
 
 import math
-import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.numerics import log1mexp, refuse_class
-
-if TYPE_CHECKING:
-    from ldp_audit.losses.discrete_loss import DiscreteLoss
+from ldp_audit.numerics import log1mexp
 
 EPS = 2.0**-52
 VAGUE = 1.0
@@ -54,21 +49,42 @@ class CellMasses(NamedTuple):
     missing: float
 
 
+class Atoms(NamedTuple):
+    """All values of a loss, nats, ascending, and ln of their probabilities under P, shape (m,) each.
+
+    log_infinite, log_missing, error: see `DiscreteLoss`.
+    """
+
+    losses: NDArray[np.float64]
+    log_probabilities: NDArray[np.float64]
+    log_infinite: float
+    log_missing: float
+    error: float
+
+
+class Sides(NamedTuple):
+    """Two losses between which a loss lies, at every epsilon and in both orders of the pair; composition keeps that.
+
+    largest: the delta of a single report is the upper loss's, the largest of several pairs, none of which may have it
+        at every epsilon. All reports of a sum may be those of one pair, `lower`, so sums lie between.
+    summands: of a bound on a sum whose distribution is not known, the losses with their times; else none.
+    """
+
+    lower: PairLoss
+    upper: PairLoss
+    largest: bool = False
+    summands: Sequence[tuple[PairLoss, int]] = ()
+
+
 Divergence = tuple[float, bool]
 """Nats, and whether it is exact but for rounding; else an upper bound."""
 
 
 class PairLoss(ABC):
-    """The privacy loss of one ordered pair (P, Q) of distributions.
+    """The privacy loss of one ordered pair (P, Q) of distributions: all that is asked of every loss.
 
-    Three members are abstract: `supremum`, `log_delta_bounds` and `reversed`. All others are derived from these three
-    here, and a class overrides those for which it knows more:
-
-    * bounds on delta: `exact` where both are one number; `epsilon_near`, `side`, `supremum_lower_bound` for a search;
-    * the distribution: `discretisable` with `masses`, `atoms` where it is a short list, `known_bound` where only delta
-      is known;
-    * sums: `summands` of a sum, `finite_part` of a loss with mass at infinity, `repeated`, and `transform`;
-    * closed forms: `divergence` (by `_divergence`), `dominating_gaussian`, `group`.
+    `supremum`, `log_delta_bounds` and `reversed` are abstract. The others have a default here, which a class overrides
+    if it knows more. What is asked of a known distribution is in `KnownLoss`.
     """
 
     @abstractmethod
@@ -99,69 +115,59 @@ class PairLoss(ABC):
         """About the epsilon with this ln delta, nats: an uncertified start for a search; not a number for none."""
         return math.nan
 
-    def side(self, end: int) -> PairLoss:  # noqa: ARG002
-        """The loss whose lower (0) or upper (1) bound on delta is this one's, without the other bound's work."""
+    def sides(self) -> Sides:
+        """The losses between which this one lies; this one on both sides, unless it was made of two others."""
+        return Sides(self, self)
+
+    def known(self, end: int | None = None) -> KnownLoss | None:  # noqa: ARG002
+        """This loss, where its distribution is known; else None, or with an end a known loss below (0) or above it (1).
+
+        That is None as well where only delta is known: `hulls.known_bound` makes one.
+        """
+        return None
+
+    def divergence(self, alpha: float) -> Divergence | None:  # noqa: ARG002
+        """The Renyi divergence of a finite order >= 1, rounded as floats are; None where it follows from other losses.
+
+        `hulls.divergence_of` has it of every loss and order.
+        """
+        return None
+
+
+class KnownLoss(PairLoss):
+    """A loss whose distribution is known, by its atoms, by the masses of cells, or as a sum of such losses.
+
+    A loss made of others is known if these are; `known` has the answer.
+    """
+
+    @abstractmethod
+    def reversed(self) -> KnownLoss:
+        """See `PairLoss`."""
+
+    def known(self, end: int | None = None) -> KnownLoss | None:  # noqa: ARG002
+        """See `PairLoss`."""
         return self
 
-    def attained(self) -> tuple[PairLoss, ...]:
-        """Losses of certain pairs of neighbours, where this one need be no pair's; none where it is."""
-        return ()
-
-    def supremum_lower_bound(self) -> float:
-        """A lower bound of the supremum, nats."""
-        lower = self if self.exact else self.known_bound(0)
-        return self.supremum() if lower is self else lower.supremum_lower_bound()
-
-    @property
-    def discretisable(self) -> bool:
-        """Whether `masses` is implemented."""
-        return False
-
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """The masses between the edges, right to about 1e-15 of themselves, for a discretisable loss.
+        """The masses between the edges, right to about 1e-15 of themselves; of a sum only its summands have them.
 
         edges: nats, ascending, finite, shape (m,), m >= 1.
         """
         raise NotImplementedError(f"{type(self).__name__} knows no masses between {edges!r}")
 
-    def atoms(self, most: int = 1000) -> DiscreteLoss | None:  # noqa: ARG002
+    def atoms(self, most: int = 1000) -> Atoms | None:  # noqa: ARG002
         """All values of the loss with their probabilities; None for infinitely many, or more than `most`."""
         return None
 
-    @property
-    def known(self) -> bool:
-        """Whether the distribution is known; if not, a sum is bounded by those of the two `known_bounds`."""
-        return self.discretisable
-
-    def known_bound(self, end: int) -> PairLoss:
-        """A known loss dominated by this one (0), or one that dominates it (1); itself where it is known."""
-        return self if self.known else self._enclosures[end]
-
-    def known_bounds(self) -> tuple[PairLoss, PairLoss]:
-        """Both known bounds."""
-        return self.known_bound(0), self.known_bound(1)
-
-    @cached_property
-    def _enclosures(self) -> tuple[PairLoss, PairLoss]:
-        from ldp_audit.losses.hulls import atoms_above, atoms_below
-
-        return atoms_below(self), atoms_above(self)
-
-    @cached_property
-    def _deep_atoms(self) -> DiscreteLoss:
-        from ldp_audit.losses.hulls import DEEPEST_FOR_ORDERS, dominating_atoms
-
-        return dominating_atoms(self, DEEPEST_FOR_ORDERS)
-
-    def summands(self) -> Sequence[tuple[PairLoss, int]]:
+    def summands(self) -> Sequence[tuple[KnownLoss, int]]:
         """The losses of a sum with their times; any other loss is its only summand."""
         return ((self, 1),)
 
-    def finite_part(self) -> tuple[PairLoss, float, float]:
+    def finite_part(self) -> tuple[KnownLoss, float, float]:
         """The loss given that it is finite in both orders, and ln of the masses of P and of Q there."""
         return self, 0.0, 0.0
 
-    def repeated(self, times: int) -> PairLoss | None:
+    def repeated(self, times: int) -> KnownLoss | None:
         """The sum of `times` >= 1 independent copies, where it is of the same kind; else None."""
         return self if times == 1 else None
 
@@ -176,54 +182,42 @@ class PairLoss(ABC):
         """
         return math.inf, False
 
-    def group(self, records: int) -> PairLoss | None:
+    def group(self, records: int) -> KnownLoss | None:
         """The loss of a group of `records`, from that of one record; None where only its supremum gives a bound."""
         return self if records == 1 else None
 
-    @property
-    def moments_known(self) -> bool:
-        """Whether `divergence` is tighter than that of a dominating `DiscreteLoss`."""
-        return False
 
-    def divergence(self, alpha: float) -> Divergence:
-        """The Renyi divergence of order alpha, >= 1 or infinite; 0 only for a loss that is always 0."""
-        value, exact = (self.supremum(), self.exact) if math.isinf(alpha) else self._divergence(alpha)
-        if value < sys.float_info.min and self.supremum() > 0:  # subnormal or underflowed
-            return max(value, 0.0) + 2 * math.ulp(0.0), False
-        return value, exact
-
-    def _divergence(self, alpha: float) -> Divergence:
-        """The divergence of a finite order, rounded as floats are."""
-        from ldp_audit.losses.hulls import dominating_divergence
-
-        parts = self.summands()
-        if parts[0][0] is self:
-            return dominating_divergence(self, self._deep_atoms, alpha), False
-        found = [(times, *one.divergence(alpha)) for one, times in parts]
-        return math.fsum(times * value for times, value, _ in found), all(exact for _, _, exact in found)
+def side(loss: PairLoss, end: int) -> PairLoss:
+    """The loss whose lower (0) or upper (1) bound on delta is this one's, without the other bound's work."""
+    sides = loss.sides()
+    chosen = sides.upper if end or sides.largest else sides.lower
+    return loss if chosen is loss else side(chosen, end)
 
 
-def pair_loss_of(mechanism: Any) -> PairLoss:
-    """The loss of the pair that dominates a mechanism: its own, or that of its stated profile.
+def attained(loss: PairLoss) -> tuple[PairLoss, ...]:
+    """Losses of certain pairs of neighbours, in both orders where either is meant; none where this one is a pair's."""
+    lower = loss.sides().lower
+    if lower is loss:
+        return ()
+    back = lower.reversed()
+    return (lower, back) if loss.reversed() is loss and back is not lower else (lower,)
 
-    mechanism: a `Mechanism`, a loss, or any object with `delta(epsilon)` and `exact_epsilon()`, whose values are
-    trusted; ValueError for others.
-    """
-    if isinstance(mechanism, PairLoss):
-        return mechanism
-    refuse_class(mechanism, "mechanism")
-    own: Callable[[], PairLoss] | None = getattr(mechanism, "pair_loss", None)
-    if own is not None:
-        return own()
-    if not all(callable(getattr(mechanism, name, None)) for name in ("delta", "exact_epsilon")):
-        raise ValueError(f"mechanism must have delta and exact_epsilon, or be a loss, got {mechanism!r}")
-    from ldp_audit.losses.profile_loss import loss_of_profile
 
-    return loss_of_profile(mechanism)
+def known_atoms(loss: PairLoss, most: int = 1000) -> Atoms | None:
+    """The atoms of a loss, where they are known and at most `most`."""
+    known = loss.known()
+    return None if known is None else known.atoms(most)
+
+
+def cells_known(loss: PairLoss) -> bool:
+    """Whether the masses of cells are known: of a known loss that is no sum, but for mass at infinity."""
+    known = loss.known()
+    common = None if known is None else known.finite_part()[0]
+    return common is not None and common.summands()[0][0] is common
 
 
 @dataclass(frozen=True)
-class LossWithInfinity(PairLoss):
+class LossWithInfinity(KnownLoss):
     """A loss with mass at infinity, in either order, from the loss on the common support.
 
     common: the loss of the two conditional distributions, never infinite in either order.
@@ -231,7 +225,7 @@ class LossWithInfinity(PairLoss):
     Raises ValueError for logarithms above 0, and where only one is minus infinity.
     """
 
-    common: PairLoss
+    common: KnownLoss
     log_first: float
     log_second: float
 
@@ -257,25 +251,23 @@ class LossWithInfinity(PairLoss):
         top, shift = self.common.supremum(), self.shift
         return top + shift + (2 * math.ulp(abs(top) + abs(shift)) if top and shift and top < math.inf else 0.0)
 
-    def finite_part(self) -> tuple[PairLoss, float, float]:
-        """See `PairLoss`."""
+    def known(self, end: int | None = None) -> KnownLoss | None:
+        """See `PairLoss`: as the common loss."""
+        common = self.common.known(end)
+        return self if common is self.common else None if common is None else replace(self, common=common)
+
+    def finite_part(self) -> tuple[KnownLoss, float, float]:
+        """See `KnownLoss`."""
         return self.common, self.log_first, self.log_second
 
-    def atoms(self, most: int = 1000) -> DiscreteLoss | None:
-        """See `PairLoss`."""
+    def atoms(self, most: int = 1000) -> Atoms | None:
+        """See `KnownLoss`."""
         common = self.common.atoms(most)
         if common is None:
             return None
         logs = common.log_probabilities + self.log_first
         infinite, missing = log1mexp(self.log_first), log1mexp(self.log_second)
-        losses = common.losses + self.shift
-        return replace(common, losses=losses, log_probabilities=logs, log_infinite=infinite, log_missing=missing)
-
-    def _divergence(self, alpha: float) -> Divergence:
-        if self.log_first < 0:
-            return math.inf, True
-        value, exact = self.common.divergence(alpha)
-        return value + self.shift, exact
+        return Atoms(common.losses + self.shift, logs, infinite, missing, common.error)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`: the mass at infinity counts in full at every epsilon."""
@@ -298,22 +290,8 @@ class LossWithInfinity(PairLoss):
             return self
         return LossWithInfinity(common, self.log_second, self.log_first)
 
-    @property
-    def discretisable(self) -> bool:
-        """See `PairLoss`."""
-        return self.common.discretisable
-
-    @property
-    def known(self) -> bool:
-        """See `PairLoss`."""
-        return self.common.known
-
-    def known_bound(self, end: int) -> PairLoss:
-        """See `PairLoss`."""
-        return self if self.known else replace(self, common=self.common.known_bound(end))
-
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """See `PairLoss`."""
+        """See `KnownLoss`."""
         inner = self.common.masses(edges - self.shift)
         return CellMasses(
             inner.first + self.log_first,

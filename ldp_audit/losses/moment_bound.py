@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ldp_audit.losses.discrete_loss import ZERO_LOSS
-from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.hulls import divergence_of, known_bound
+from ldp_audit.losses.loss import Divergence, KnownLoss, PairLoss, Sides, side
 
 _PER_OCTAVE, _OCTAVES = 16, (-40, 40)
 """Orders are 1 + 2**(k/16)."""
@@ -34,13 +35,37 @@ Part = tuple[PairLoss, int]
 class MomentBound(PairLoss):
     """A sum with the smaller of two upper bounds, a dominating loss's and that of the moments; no lower bound.
 
-    loss: dominates the sum.   parts: the summands with their times, as in `with_moment_bound`.
+    loss: dominates the sum.   parts: the summands with their times, as in `of_sum`.
     """
 
     loss: PairLoss
     parts: tuple[Part, ...]
     _near: dict[int, float] = field(default_factory=dict, init=False, repr=False)
     _sure: dict[int, float] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def of_sum(cls, upper: PairLoss, losses: Sequence[Part]) -> PairLoss:
+        """The loss that dominates a sum, with the moment bound of its summands beside it.
+
+        Unchanged for a single loss, where a divergence would follow from a dominating list alone, or where all are
+        known.
+        """
+        parts = [(one, count * times) for loss, times in losses for one, count in cls._summands(loss)]
+        enclosed = any(loss.known() is None for loss, _ in parts)
+        if (
+            not enclosed
+            or sum(times for _, times in parts) == 1
+            or any(loss.divergence(2.0) is None for loss, _ in parts)
+        ):
+            return upper
+        return cls(upper, tuple(parts))
+
+    @staticmethod
+    def _summands(loss: PairLoss) -> Sequence[Part]:
+        upper = side(loss, 1)
+        known = upper.known()
+        inner: Sequence[Part] = upper.sides().summands if known is None else known.summands()
+        return inner if inner and inner[0][0] is not upper else ((loss, 1),)
 
     def supremum(self) -> float:
         """See `PairLoss`."""
@@ -52,13 +77,17 @@ class MomentBound(PairLoss):
         same = loss is self.loss and all(one is two for (one, _), (two, _) in zip(parts, self.parts, strict=True))
         return self if same else MomentBound(loss, parts)
 
-    def summands(self) -> Sequence[Part]:
+    def sides(self) -> Sides:
         """See `PairLoss`."""
-        return self.parts
+        return Sides(self, self, summands=self.parts)
 
-    def known_bound(self, end: int) -> PairLoss:
+    def known(self, end: int | None = None) -> KnownLoss | None:
         """See `PairLoss`: `ZERO_LOSS`, or the dominating loss."""
-        return self.loss if end else ZERO_LOSS
+        return None if end is None else known_bound(self.loss, 1) if end else ZERO_LOSS
+
+    def divergence(self, alpha: float) -> Divergence:
+        """See `PairLoss`: the sum of the parts'."""
+        return math.fsum(times * divergence_of(loss, alpha)[0] for loss, times in self.parts), False
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`."""
@@ -98,7 +127,7 @@ class MomentBound(PairLoss):
     def _about(self, k: int) -> float:
         """About the sum's divergence: that of losses which the parts dominate."""
         if k not in self._near:
-            self._near[k] = self._added(k, [(loss.known_bound(0), times) for loss, times in self.parts])
+            self._near[k] = self._added(k, [(known_bound(loss, 0), times) for loss, times in self.parts])
         return self._near[k]
 
     def _bound(self, k: int) -> float:
@@ -109,23 +138,7 @@ class MomentBound(PairLoss):
 
     @staticmethod
     def _added(k: int, parts: Sequence[Part]) -> float:
-        return math.fsum(times * loss.divergence(1 + _order(k))[0] for loss, times in parts)
-
-
-def with_moment_bound(upper: PairLoss, losses: Sequence[Part]) -> PairLoss:
-    """The loss that dominates a sum, with the moment bound of its summands beside it.
-
-    Unchanged for a single loss, where a divergence would follow from a dominating list alone, or where all are known.
-    """
-    parts: list[Part] = []
-    for loss, times in losses:
-        upper_end = loss.side(1)
-        inner = upper_end.summands()
-        parts += [(loss, times)] if inner[0][0] is upper_end else [(one, count * times) for one, count in inner]
-    enclosed = any(not loss.known for loss, _ in parts)
-    if not enclosed or not all(loss.moments_known for loss, _ in parts) or sum(times for _, times in parts) == 1:
-        return upper
-    return MomentBound(upper, tuple(parts))
+        return math.fsum(times * divergence_of(loss, 1 + _order(k))[0] for loss, times in parts)
 
 
 def _order(k: int) -> float:

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr
 
 from ldp_audit.losses.divergence import laplace_divergence
-from ldp_audit.losses.loss import EPS, CellMasses, Divergence, PairLoss, Transform, Values, from_excess, from_scaled
+from ldp_audit.losses.loss import EPS, CellMasses, Divergence, KnownLoss, Transform, Values, from_excess, from_scaled
 from ldp_audit.numerics import log1mexp
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
@@ -50,7 +50,7 @@ _LITTLE = -2.5
 """ln of 1 - delta from which down that is computed by itself."""
 
 
-class NoiseLoss(PairLoss):
+class NoiseLoss(KnownLoss):
     """The loss of noise around one input against noise around another, its own reverse: it rises with the report.
 
     Reports are in scales of the noise, from the first input on; the second input is at minus `shift`.
@@ -79,10 +79,6 @@ class NoiseLoss(PairLoss):
     def noise_cells(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
         """ln of the masses of noise around 0, by cells as in `CellMasses`; edges in scales, infinities too."""
 
-    @abstractmethod
-    def group(self, records: int) -> NoiseLoss:
-        """See `PairLoss`: inputs `records` times as far apart."""
-
     @property
     def exact(self) -> bool:
         """See `PairLoss`."""
@@ -91,16 +87,6 @@ class NoiseLoss(PairLoss):
     def reversed(self) -> NoiseLoss:
         """See `PairLoss`: the same."""
         return self
-
-    @property
-    def moments_known(self) -> bool:
-        """See `PairLoss`."""
-        return True
-
-    @property
-    def discretisable(self) -> bool:
-        """See `PairLoss`."""
-        return True
 
 
 @dataclass(frozen=True)
@@ -127,18 +113,19 @@ class GaussianLoss(NoiseLoss):
         return value, max(value, _LEAST) if epsilon < math.inf else value
 
     def transform(self) -> Transform:
-        """See `PairLoss`."""
+        """See `KnownLoss`."""
         return GaussianTransform(self.mu)
 
     def dominating_gaussian(self) -> tuple[float, bool]:
-        """See `PairLoss`."""
+        """See `KnownLoss`."""
         return self.mu, True
 
     def group(self, records: int) -> GaussianLoss:
-        """See `PairLoss`: inputs `records` times as far apart."""
+        """See `KnownLoss`: inputs `records` times as far apart."""
         return GaussianLoss(records * self.mu)
 
-    def _divergence(self, alpha: float) -> Divergence:
+    def divergence(self, alpha: float) -> Divergence:
+        """See `PairLoss`."""
         value = alpha * self.mu * self.mu / 2
         return value, value < math.inf
 
@@ -172,7 +159,7 @@ class GaussianLoss(NoiseLoss):
         return _cells(edges)
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """See `PairLoss`."""
+        """See `KnownLoss`."""
         z = edges / self.mu
         return CellMasses(_cells(z - self.mu / 2), _cells(z + self.mu / 2), -math.inf, -math.inf)
 
@@ -289,14 +276,15 @@ class LaplaceLoss(NoiseLoss):
         return value, value
 
     def transform(self) -> Transform:
-        """See `PairLoss`."""
+        """See `KnownLoss`."""
         return LaplaceTransform(self.epsilon)
 
     def group(self, records: int) -> LaplaceLoss:
-        """See `PairLoss`: inputs `records` times as far apart."""
+        """See `KnownLoss`: inputs `records` times as far apart."""
         return LaplaceLoss(records * self.epsilon)
 
-    def _divergence(self, alpha: float) -> Divergence:
+    def divergence(self, alpha: float) -> Divergence:
+        """See `PairLoss`."""
         return laplace_divergence(self.epsilon, alpha), True
 
     @property
@@ -330,7 +318,7 @@ class LaplaceLoss(NoiseLoss):
         return np.logaddexp(*sides) - _LOG_TWO
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """See `PairLoss`."""
+        """See `KnownLoss`."""
         top = self.epsilon
         inner = np.concatenate([[-top], np.clip(edges, -top, top), [top]])
         with np.errstate(divide="ignore"):

@@ -12,6 +12,7 @@ Neighbours come in both orders, so h(1/t) = 1 - 1/t + h(t)/t, and epsilons above
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, symmetric_loss
-from ldp_audit.losses.loss import LossWithInfinity, PairLoss, log_delta_from_reversed
-from ldp_audit.numerics import as_float
+from ldp_audit.losses.loss import KnownLoss, LossWithInfinity, PairLoss, log_delta_from_reversed
+from ldp_audit.numerics import as_float, refuse_class
 
 Points = NDArray[np.float64]
 
@@ -63,8 +64,12 @@ class ProfileLoss(PairLoss):
         """See `PairLoss`: the same."""
         return self
 
+    def known(self, end: int | None = None) -> KnownLoss | None:
+        """See `PairLoss`: the discrete losses of the two hulls."""
+        return None if end is None else self._enclosures[end]
+
     @cached_property
-    def _enclosures(self) -> tuple[PairLoss, PairLoss]:
+    def _enclosures(self) -> tuple[KnownLoss, KnownLoss]:
         if (top := self.supremum()) < _FEWEST * _APART:  # one chord above, and nothing below
             start = max(_UNKNOWN, stated_delta(self.mechanism, 0.0)) * (1 + _ROUNDING)
             return ZERO_LOSS, symmetric_loss([top * (1 + _ROUNDING)], [math.log(start) - math.log(-math.expm1(-top))])
@@ -91,6 +96,23 @@ class ProfileLoss(PairLoss):
             while top < _HIGHEST and stated_delta(self.mechanism, top) > 1e-30 + stated_delta(self.mechanism, 2 * top):
                 top = min(_HIGHEST, 1.5 * top)
         return np.linspace(0.0, top, min(_POINTS, int(top / _APART)))
+
+
+def pair_loss_of(mechanism: Any) -> PairLoss:
+    """The loss of the pair that dominates a mechanism: its own, or that of its stated profile.
+
+    mechanism: a `Mechanism`, a loss, or any object with `delta(epsilon)` and `exact_epsilon()`, whose values are
+    trusted; ValueError for others.
+    """
+    if isinstance(mechanism, PairLoss):
+        return mechanism
+    refuse_class(mechanism, "mechanism")
+    own: Callable[[], PairLoss] | None = getattr(mechanism, "pair_loss", None)
+    if own is not None:
+        return own()
+    if not all(callable(getattr(mechanism, name, None)) for name in ("delta", "exact_epsilon")):
+        raise ValueError(f"mechanism must have delta and exact_epsilon, or be a loss, got {mechanism!r}")
+    return loss_of_profile(mechanism)
 
 
 def loss_of_profile(mechanism: Any) -> PairLoss:
@@ -151,7 +173,7 @@ def _read(stated: Any) -> tuple[float, Any]:
     return value, value if isinstance(stated, float) else stated
 
 
-def _loss_of_points(ratios: Points, values: Points, *, below: bool = False) -> PairLoss:
+def _loss_of_points(ratios: Points, values: Points, *, below: bool = False) -> KnownLoss:
     """The loss whose profile joins these points and is constant after the last; ratios t ascend from 1.
 
     below: rounding may have made a first slope steeper than symmetry allows; it is then limited to that.

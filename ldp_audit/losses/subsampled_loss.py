@@ -43,10 +43,29 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, atoms_of, symmetric_loss
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, atoms_of, symmetric_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
-from ldp_audit.losses.hulls import atoms_above, atoms_below, dominated_atoms, dominating_atoms
-from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, Transform, log_delta_from_reversed, log_expm1
+from ldp_audit.losses.hulls import (
+    atoms_above,
+    atoms_below,
+    cells_bound,
+    divergence_of,
+    dominating_divergence,
+    known_bound,
+)
+from ldp_audit.losses.loss import (
+    Atoms,
+    CellMasses,
+    Divergence,
+    KnownLoss,
+    PairLoss,
+    Transform,
+    cells_known,
+    known_atoms,
+    log_delta_from_reversed,
+    log_expm1,
+    side,
+)
 from ldp_audit.losses.noise_losses import NoiseLoss
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
 from ldp_audit.losses.sampling_rate import SamplingRate
@@ -64,18 +83,17 @@ def subsampled(loss: PairLoss, rate: SamplingRate) -> PairLoss:
         return ZERO_LOSS
     if rate.log_left_out == -math.inf:
         return loss
-    if isinstance(loss, SubsampledLoss) and loss.record_first:
-        return SubsampledLoss(loss.base, loss.rate.again(rate))
-    if isinstance(loss, EnclosedLoss):
-        return EnclosedLoss(subsampled(loss.lower, rate), subsampled(loss.upper, rate), loss.largest)
-    atoms = loss.atoms(_MOST_ATOMS)
-    if atoms is None or (atoms is not loss and np.abs(atoms.losses).max(initial=0.0) > _LARGEST):
-        return SubsampledLoss(loss, rate)
+    sides = loss.sides()
+    if sides.upper is not loss:
+        return EnclosedLoss(subsampled(sides.lower, rate), subsampled(sides.upper, rate), sides.largest)
+    atoms = known_atoms(loss, _MOST_ATOMS)
+    if atoms is None or (not atoms.error and np.abs(atoms.losses).max(initial=0.0) > _LARGEST):
+        return SubsampledLoss.of_record(loss, rate)
     return _subsampled_values(atoms, rate)
 
 
 @dataclass(frozen=True)
-class SubsampledLoss(PairLoss):
+class SubsampledLoss(KnownLoss):
     """The loss of ((1 - q) Q + q P, Q), or of (Q, (1 - q) Q + q P).
 
     base: the loss of (P, Q), or of (Q, P).   rate: with 0 < q < 1.   record_first: which of the two pairs it is.
@@ -84,6 +102,13 @@ class SubsampledLoss(PairLoss):
     base: PairLoss
     rate: SamplingRate
     record_first: bool = True
+
+    @classmethod
+    def of_record(cls, base: PairLoss, rate: SamplingRate) -> SubsampledLoss:
+        """Of ((1 - q) Q + q P, Q); a sample of a sample is one sample."""
+        if isinstance(base, SubsampledLoss) and base.record_first:
+            return cls(base.base, base.rate.again(rate))
+        return cls(base, rate)
 
     @property
     def exact(self) -> bool:
@@ -110,44 +135,38 @@ class SubsampledLoss(PairLoss):
         """See `PairLoss`."""
         return SubsampledLoss(self.base.reversed(), self.rate, not self.record_first)
 
-    @property
-    def known(self) -> bool:
-        """See `PairLoss`: of a base that is known and discretisable."""
-        return self.base.known and self.base.discretisable
-
-    @property
-    def discretisable(self) -> bool:
-        """See `PairLoss`."""
-        return self.base.discretisable
-
-    def known_bound(self, end: int) -> PairLoss:
-        """See `PairLoss`; discrete for a base that is known."""
-        return self if self.known else self._enclosed[end]
+    def known(self, end: int | None = None) -> KnownLoss | None:
+        """See `PairLoss`; discrete beside a base that is a sum, or not known."""
+        if cells_known(self.base):
+            return self
+        return None if end is None else self._enclosed[end]
 
     def transform(self) -> Transform | None:
-        """See `PairLoss`; of subsampled Gaussian noise."""
+        """See `KnownLoss`; of subsampled Gaussian noise."""
         return self._transform
 
     @cached_property
     def _transform(self) -> Transform | None:
-        mu, same = self.base.dominating_gaussian()
+        mu, same = self._known_base.dominating_gaussian()
         return SampledGaussian(mu, self.rate, back=not self.record_first) if same else None
 
     def dominating_gaussian(self) -> tuple[float, bool]:
-        """See `PairLoss`: that of the base."""
-        return self.base.dominating_gaussian()[0], False
+        """See `KnownLoss`: that of the base."""
+        return self._known_base.dominating_gaussian()[0], False
 
-    def _divergence(self, alpha: float) -> Divergence:
-        """An integral with a certified error, and never more than without sampling (Mironov, Talwar, Zhang 2019)."""
-        transform = self._transform
+    def divergence(self, alpha: float) -> Divergence | None:
+        """See `PairLoss`: an integral with a certified error, at most the base's own (Mironov et al. 2019)."""
+        if self.known() is None:
+            return None
+        transform, most = self._transform, divergence_of(self.base, alpha)[0]
         if transform is None:
-            return min(super()._divergence(alpha)[0], self.base.divergence(alpha)[0]), False
+            return min(dominating_divergence(self, alpha), most), False
         # for tiny losses rounding dominates at orders near 1, and a larger order's divergence is no smaller
         orders = {max(alpha - 1, least) for least in _LEAST_ORDERS}
-        return min(self.base.divergence(alpha)[0], *(transform.log_mean(c) / c for c in orders)), False
+        return min(most, *(transform.log_mean(c) / c for c in orders)), False
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """See `PairLoss`; for a base that is discretisable."""
+        """See `KnownLoss`; from those of the base."""
         inner = self._base_masses(self.base_losses(edges))
         with_record, without = (inner.first, inner.second)[:: self._sign]
         drawn = np.logaddexp(without + self.rate.log_left_out, with_record + self.rate.log_drawn)
@@ -165,12 +184,18 @@ class SubsampledLoss(PairLoss):
         """The base's losses for these, nats, same shape; infinite where there is none."""
         return self._sign * self.rate.inverse(self._sign * losses)
 
+    @property
+    def _known_base(self) -> KnownLoss:
+        return cells_bound(self.base, 0)
+
     @cached_property
-    def _enclosed(self) -> tuple[PairLoss, PairLoss]:
-        lower, upper = self.base.known_bounds()
-        if self.base.known:
-            lower, upper = dominated_atoms(lower), dominating_atoms(upper)
-        return subsampled_like(lower, self), subsampled_like(upper, self)
+    def _enclosed(self) -> tuple[KnownLoss, KnownLoss]:
+        bases = [cells_bound(self.base, end) for end in (0, 1)]
+        if self.record_first:
+            lower, upper = (subsampled(base, self.rate) for base in bases)
+        else:
+            lower, upper = (subsampled(base.reversed(), self.rate).reversed() for base in bases)
+        return known_bound(lower, 0), known_bound(upper, 1)
 
     @property
     def _sign(self) -> int:
@@ -178,9 +203,8 @@ class SubsampledLoss(PairLoss):
 
     def _base_masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """The base's masses; edges at -inf come first, those at inf last, and cells beyond them are empty."""
-        base = self.base
         finite = np.isfinite(edges)
-        found = base.masses(edges[finite] if finite.any() else np.zeros(1))
+        found = self._known_base.masses(edges[finite] if finite.any() else np.zeros(1))
         ends = int(np.count_nonzero(edges == -math.inf)), int(np.count_nonzero(edges == math.inf))
 
         def placed(side: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -190,14 +214,9 @@ class SubsampledLoss(PairLoss):
         return found._replace(first=placed(found.first), second=placed(found.second))
 
 
-def subsampled_like(loss: PairLoss, like: SubsampledLoss) -> PairLoss:
-    """The subsampled loss of another base."""
-    return subsampled(loss, like.rate) if like.record_first else subsampled(loss.reversed(), like.rate).reversed()
-
-
-def _subsampled_values(base: DiscreteLoss, rate: SamplingRate) -> PairLoss:
+def _subsampled_values(base: Atoms, rate: SamplingRate) -> KnownLoss:
     losses = np.append(rate.subsampled(base.losses), rate.log_left_out)
-    second = np.append(base.log_probabilities - base.losses, base.missing)
+    second = np.append(base.log_probabilities - base.losses, base.log_missing)
     # ln(1 - q + q e**L) moves by no more than L, and a mass of the mixture by no larger factor than P's and Q's
     return atoms_of(losses, second + losses, base.log_infinite + rate.log_drawn, error=base.error)
 
@@ -211,9 +230,10 @@ def symmetric(loss: PairLoss) -> PairLoss:
     """
     if loss.reversed() is loss:
         return loss
-    if isinstance(loss, EnclosedLoss):
-        return EnclosedLoss(loss.lower, _in_either_order(loss.upper), loss.largest, either_order=True)
-    atoms = loss.atoms(_MOST_ATOMS)
+    sides = loss.sides()
+    if sides.upper is not loss:
+        return EnclosedLoss(sides.lower, _in_either_order(sides.upper), sides.largest, either_order=True)
+    atoms = known_atoms(loss, _MOST_ATOMS)
     if atoms is not None and atoms.error:  # a loss may lie on the other side of 0
         return EnclosedLoss(loss, _in_either_order(atoms_above(loss)), either_order=True)
     return EnclosedLoss(loss, _in_either_order(loss), largest=True, either_order=True)
@@ -226,9 +246,10 @@ def _in_either_order(loss: PairLoss, *, below: bool = False) -> PairLoss:
     """
     if loss.reversed() is loss:
         return loss
-    atoms = loss.side(1).atoms(_MOST_ATOMS)
+    upper = side(loss, 1)
+    atoms = known_atoms(upper, _MOST_ATOMS)
     if atoms is None:
-        return SymmetricLoss(loss.side(1))
+        return SymmetricLoss(upper)
     if atoms.error:
         return _in_either_order((atoms_below if below else atoms_above)(loss), below=below)
     above = atoms.losses > 0
@@ -240,7 +261,7 @@ def _in_either_order(loss: PairLoss, *, below: bool = False) -> PairLoss:
 
 
 @dataclass(frozen=True)
-class SymmetricLoss(PairLoss):
+class SymmetricLoss(KnownLoss):
     """The loss of `symmetric`, its own reverse.
 
     upper: the loss with which it agrees at epsilon >= 0.
@@ -267,27 +288,20 @@ class SymmetricLoss(PairLoss):
         """See `PairLoss`: the same."""
         return self
 
-    @property
-    def known(self) -> bool:
+    def known(self, end: int | None = None) -> KnownLoss | None:
         """See `PairLoss`: as the upper half."""
-        return self.upper.known
+        if cells_known(self.upper):
+            return self
+        return None if end is None else _in_either_order(cells_bound(self.upper, end), below=not end).known(end)
 
     def dominating_gaussian(self) -> tuple[float, bool]:
-        """See `PairLoss`: that of the upper half."""
-        return self.upper.dominating_gaussian()[0], False
-
-    @property
-    def discretisable(self) -> bool:
-        """See `PairLoss`."""
-        return self.upper.discretisable
-
-    def known_bound(self, end: int) -> PairLoss:
-        """See `PairLoss`."""
-        return self if self.known else _in_either_order(self.upper.known_bound(end), below=not end)
+        """See `KnownLoss`: that of the upper half."""
+        return cells_bound(self.upper, 1).dominating_gaussian()[0], False
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """See `PairLoss`; for an upper half that is discretisable."""
-        return _joined_masses(edges, self.upper.masses, self.upper.masses)
+        """See `KnownLoss`."""
+        upper = cells_bound(self.upper, 1)
+        return _joined_masses(edges, upper.masses, upper.masses)
 
 
 _Masses = Callable[[NDArray[np.float64]], CellMasses]
@@ -317,7 +331,7 @@ def _joined_masses(edges: NDArray[np.float64], masses_above: _Masses, reversed_a
 
 
 @dataclass(frozen=True)
-class ReplacedLoss(PairLoss):
+class ReplacedLoss(KnownLoss):
     """The loss of a noisy sum over a Poisson sample, between data with one record and with another in its place.
 
     first, second: the loss of the noise, moved by either record if the other's data lack it: at epsilon >= 0 the first
@@ -359,16 +373,11 @@ class ReplacedLoss(PairLoss):
         return self if self.first == self.second else replace(self, first=self.second, second=self.first)
 
     def dominating_gaussian(self) -> tuple[float, bool]:
-        """See `PairLoss`: that of every record drawn, by joint convexity."""
+        """See `KnownLoss`: that of every record drawn, by joint convexity."""
         return self.replaced.dominating_gaussian()[0], False
 
-    @property
-    def discretisable(self) -> bool:
-        """See `PairLoss`."""
-        return True
-
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """See `PairLoss`."""
+        """See `KnownLoss`."""
         return _joined_masses(edges, self._masses_above, self.reversed()._masses_above)  # noqa: SLF001  (of the same class)
 
     def _masses_above(self, edges: NDArray[np.float64]) -> CellMasses:

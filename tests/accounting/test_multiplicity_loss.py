@@ -16,7 +16,7 @@ from scipy.stats import binom
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose
 from ldp_audit.accounting.subsample import subsample
 from ldp_audit.losses.discrete_loss import BinomialLoss, symmetric_loss
-from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.loss import PairLoss, known_atoms
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 from tests.together import together
@@ -33,7 +33,7 @@ def random_law(rng: np.random.Generator) -> PairLoss:
 
 def tangents(law: PairLoss) -> list[tuple[float, float]]:
     """The power curve as the least of lines (at 0, slope)."""
-    atoms = law.atoms()
+    atoms = known_atoms(law)
     assert atoms is not None
     size, power, found = 0.0, math.exp(atoms.log_infinite), []
     for loss, log in zip(atoms.losses[::-1].tolist(), atoms.log_probabilities[::-1].tolist(), strict=True):

@@ -14,6 +14,7 @@ from sympy import Rational
 
 from ldp_audit.accounting import DiscreteLoss, PrivacyLoss, compose, privacy_loss, subsample
 from ldp_audit.losses.discrete_loss import BinomialLoss
+from ldp_audit.losses.hulls import known_bounds
 from ldp_audit.losses.profile_loss import ProfileLoss
 from ldp_audit.mechanisms import (
     DuchiVector,
@@ -270,7 +271,7 @@ def test_an_object_with_a_profile_is_enough():
 def test_a_profile_lies_between_the_two_losses_that_enclose_it(mechanism):
     """Would catch a chord from below or a tangent from above, also at negative epsilons and for the reversed loss."""
     (law,) = privacy_loss(mechanism).directions
-    lower, upper = law.known_bounds()
+    lower, upper = known_bounds(law)
     for level in [*np.linspace(-6, 6, 21), 1e-4, 1.99]:
         least, most = map(math.exp, law.log_delta_bounds(float(level)))  # which differ by their rounding
         ends = [math.exp(one.log_delta_bounds(float(level))[0]) for one in (lower, upper)]

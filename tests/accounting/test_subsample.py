@@ -20,6 +20,7 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.subsample import sampled_clients, subsample
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, DiscreteLoss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
+from ldp_audit.losses.hulls import known_bound
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.sampling_rate import SamplingRate
@@ -436,7 +437,7 @@ def test_so_many_draws_that_copies_are_no_longer_distinguished_are_counted_and_c
     low, high = loss.epsilon_bounds(1e-5)
     assert 0 < low <= high <= 1e6
     for law in loss.directions if n > 2 else ():  # which a grid asks for where many losses are composed
-        masses = law.known_bound(1).masses(np.array([-1.0, 0.0, 1.0]))  # type: ignore[attr-defined]
+        masses = known_bound(law, 1).masses(np.array([-1.0, 0.0, 1.0]))  # type: ignore[attr-defined]
         assert np.logaddexp.reduce(masses.first) == pytest.approx(0.0, abs=1e-9)
 
 

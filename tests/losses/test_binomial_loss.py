@@ -118,7 +118,9 @@ def test_the_listed_losses_say_the_same(high, low, times, share):
     loss = BinomialLoss(high, -low, times)
     level, listed = share * times * high, loss.atoms()
     assert listed is not None
-    assert loss.log_delta_bounds(level)[0] == pytest.approx(listed.log_delta_bounds(level)[0], abs=1e-9, rel=1e-9)
+    assert loss.log_delta_bounds(level)[0] == pytest.approx(
+        DiscreteLoss(*listed).log_delta_bounds(level)[0], abs=1e-9, rel=1e-9
+    )
 
 
 @given(st.floats(1e-6, 30), st.floats(1e-6, 30), st.integers(1, 10**6), st.floats(-1, 1))
@@ -138,7 +140,7 @@ def test_one_report_is_the_mechanism_itself():
     )
     assert loss.supremum() == 1.0
     listed = loss.atoms()
-    assert isinstance(listed, DiscreteLoss)
+    assert listed is not None
     assert np.allclose(listed.log_probabilities, [-math.log(1 + math.e), 1 - math.log(1 + math.e)])
 
 

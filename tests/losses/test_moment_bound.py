@@ -18,11 +18,11 @@ from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstDivergence, 
 from ldp_audit.losses.composition import composed
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, BinomialLoss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
-from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.hulls import known_bounds
+from ldp_audit.losses.loss import PairLoss, side
 from ldp_audit.losses.moment_bound import (
     MomentBound,
     _log_lack,
-    with_moment_bound,
 )
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms.log_space import expit
@@ -68,7 +68,7 @@ def test_no_mixture_of_neighbourhoods_exceeds_the_sum_s_bound(
 ) -> None:
     """Two neighbourhoods, either way round: their exact sum against the moment bound."""
     law = WorstNeighbourhood(epsilon0, n)
-    bound = with_moment_bound(BinomialLoss(epsilon0, -epsilon0, times), [(law, times)])
+    bound = MomentBound.of_sum(BinomialLoss(epsilon0, -epsilon0, times), [(law, times)])
     assert isinstance(bound, MomentBound)
     first = data.draw(st.integers(0, times))
     one, two = (placed(epsilon0, n, data.draw(st.integers(0, n - 1))) for _ in range(2))
@@ -91,8 +91,8 @@ def test_what_orders_add_keeps_its_digits() -> None:
 
 def test_of_very_many_counts_it_is_far_below_the_dominating_loss() -> None:
     law = WorstNeighbourhood(4.0, 50)
-    dominating = composed([(law.known_bounds()[1], 5_000)])
-    bound = with_moment_bound(dominating, [(law, 5_000)])
+    dominating = composed([(known_bounds(law)[1], 5_000)])
+    bound = MomentBound.of_sum(dominating, [(law, 5_000)])
     typical = composed([(law.placing, 5_000)])
     level = bound.epsilon_near(math.log(1e-5))  # type: ignore[attr-defined]
     assert bound.log_delta_bounds(level)[1] < -5
@@ -102,8 +102,8 @@ def test_of_very_many_counts_it_is_far_below_the_dominating_loss() -> None:
 
 def test_where_the_dominating_loss_is_nearer_it_is_what_counts() -> None:
     law = WorstNeighbourhood(1.0, 200)
-    dominating = composed([(law.known_bounds()[1], 3)])
-    bound = with_moment_bound(dominating, [(law, 3)])
+    dominating = composed([(known_bounds(law)[1], 3)])
+    bound = MomentBound.of_sum(dominating, [(law, 3)])
     for level in (-0.1, 0.0, 0.1, 0.5, 2.9, 3.0):
         assert bound.log_delta_bounds(level) == (-math.inf, pytest.approx(dominating.log_delta_bounds(level)[1]))
     assert bound.supremum() == dominating.supremum()
@@ -111,27 +111,27 @@ def test_where_the_dominating_loss_is_nearer_it_is_what_counts() -> None:
 
 def test_only_sums_of_losses_whose_divergences_are_known_have_it() -> None:
     law, upper = WorstNeighbourhood(1.0, 20), GaussianLoss(3.0)
-    assert with_moment_bound(upper, [(law, 1)]) is upper
-    assert with_moment_bound(upper, [(WorstNeighbourhood(1.0, 5000), 7)]) is upper
-    assert with_moment_bound(upper, [(law, 5), (clones(1.0, 20), 1)]) is upper
-    assert with_moment_bound(upper, [(GaussianLoss(1.0), 5)]) is upper
-    found = with_moment_bound(upper, [(law, 1), (GaussianLoss(1.0), 1)])
+    assert MomentBound.of_sum(upper, [(law, 1)]) is upper
+    assert MomentBound.of_sum(upper, [(WorstNeighbourhood(1.0, 5000), 7)]) is upper
+    assert MomentBound.of_sum(upper, [(law, 5), (clones(1.0, 20), 1)]) is upper
+    assert MomentBound.of_sum(upper, [(GaussianLoss(1.0), 5)]) is upper
+    found = MomentBound.of_sum(upper, [(law, 1), (GaussianLoss(1.0), 1)])
     assert isinstance(found, MomentBound)
 
 
 def test_a_sum_of_sums_has_the_parts_of_both() -> None:
     law = WorstNeighbourhood(2.0, 15)
-    inner = with_moment_bound(composed([(law.known_bounds()[1], 4)]), [(law, 4)])
-    outer = with_moment_bound(composed([(law.known_bounds()[1], 40)]), [(EnclosedLoss(ZERO_LOSS, inner), 10)])
+    inner = MomentBound.of_sum(composed([(known_bounds(law)[1], 4)]), [(law, 4)])
+    outer = MomentBound.of_sum(composed([(known_bounds(law)[1], 40)]), [(EnclosedLoss(ZERO_LOSS, inner), 10)])
     assert isinstance(outer, MomentBound)
     assert outer.parts == ((law, 40),)
     assert outer.reversed().parts == outer.parts
-    assert EnclosedLoss(ZERO_LOSS, inner).known_bounds()[1] is inner.loss  # type: ignore[attr-defined]
+    assert known_bounds(EnclosedLoss(ZERO_LOSS, inner))[1] is inner.loss  # type: ignore[attr-defined]
 
 
 def test_one_bound_of_an_enclosed_loss_is_computed_alone() -> None:
     law = WorstNeighbourhood(1.0, 10)
     nested = EnclosedLoss(EnclosedLoss(ZERO_LOSS, law), law)
-    assert nested.side(0) is ZERO_LOSS
-    assert nested.side(1) is law
-    assert law.side(0) is law
+    assert side(nested, 0) is ZERO_LOSS
+    assert side(nested, 1) is law
+    assert side(law, 0) is law

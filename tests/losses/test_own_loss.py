@@ -13,6 +13,7 @@ import pytest
 from ldp_audit.accounting import PrivacyLoss, compose, privacy_loss, shuffle, subsample
 from ldp_audit.accounting.conversion.conversions import gdp_of, renyi_divergence, zcdp_of
 from ldp_audit.losses import PairLoss
+from ldp_audit.losses.hulls import known_bounds
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, Hybrid, Piecewise, RandomizedResponse, TwoPoint
 from ldp_audit.mechanisms.mechanism import Mechanism
@@ -82,7 +83,7 @@ def test_it_has_the_other_notions_from_above(notion: Callable[[PairLoss], Any]) 
 def test_its_discrete_bounds_enclose_it(mechanism: Any) -> None:
     """Of few losses, where prolonged chords meet at a corner: there Hybrid's masses did not add up to 1."""
     exact = mechanism.pair_loss()
-    lower, upper = Own(exact).known_bounds()
+    lower, upper = known_bounds(Own(exact))
     for epsilon in (-0.5, 0.0, 0.1, 0.5):
         truth = exact.log_delta_bounds(epsilon)[0]
         assert lower.log_delta_bounds(epsilon)[1] <= truth + 1e-14

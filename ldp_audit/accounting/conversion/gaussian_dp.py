@@ -14,9 +14,8 @@ from scipy.special import ndtri_exp
 from ldp_audit.accounting.conversion.renyi import directions_of
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.hulls import atoms_above, dominating_atoms
-from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.loss import Atoms, PairLoss, known_atoms, side
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.numerics import log_of_delta, nonnegative
 
@@ -70,15 +69,17 @@ def gdp_of(loss: PrivacyLoss | PairLoss) -> Converted:
 
 def _of_pair(loss: PairLoss) -> tuple[float, bool]:
     """A mu, and whether it is exact: else that of dominating noise, or of a sum's parts together."""
-    upper = loss.side(1)
+    upper = side(loss, 1)
     if upper is not loss:
         return _of_pair(upper)[0], False
-    atoms = loss.atoms(_MOST_ATOMS)
-    if atoms is not None and atoms.exact:
+    known, atoms = loss.known(), known_atoms(loss, _MOST_ATOMS)
+    if atoms is not None and not atoms.error:
         return _of_atoms(atoms), True
-    parts = loss.summands()
-    if parts[0][0] is loss:
-        return loss.dominating_gaussian()
+    if known is not None and known.summands()[0][0] is loss:
+        return known.dominating_gaussian()
+    parts = loss.sides().summands if known is None else known.summands()
+    if not parts:
+        return math.inf, False
     return math.sqrt(math.fsum(times * gdp_of(one).value ** 2 for one, times in parts)), False
 
 
@@ -87,12 +88,12 @@ def _by_atoms(pair: PairLoss, mu: float) -> float:
     if math.isinf(pair.supremum()) or math.isinf(pair.reversed().supremum()):
         return mu  # a list ends where the tails do not, whose mu may be larger
     listed = dominating_atoms(pair)
-    return min(mu, _of_atoms(listed if listed.exact else atoms_above(listed)))
+    return min(mu, _of_atoms((listed if listed.exact else atoms_above(listed)).atoms()))
 
 
-def _of_atoms(loss: DiscreteLoss) -> float:
+def _of_atoms(loss: Atoms) -> float:
     """The largest Phi^-1(1 - alpha) - Phi^-1(beta) over the corners of the trade-off curve."""
-    if loss.log_infinite > -math.inf or loss.missing > -math.inf:
+    if loss.log_infinite > -math.inf or loss.log_missing > -math.inf:
         return math.inf
     if loss.losses.size < 2:
         return 0.0
@@ -105,7 +106,7 @@ def _of_atoms(loss: DiscreteLoss) -> float:
     return float(apart.max())
 
 
-def _from_gains(loss: DiscreteLoss, middle: NDArray[np.float64], apart: NDArray[np.float64]) -> NDArray[np.float64]:
+def _from_gains(loss: Atoms, middle: NDArray[np.float64], apart: NDArray[np.float64]) -> NDArray[np.float64]:
     """mu where the two quantiles nearly agree, from the advantage Phi(m + mu/2) - Phi(m - mu/2) at each corner."""
     first, second = np.exp(loss.log_probabilities), np.exp(loss.log_probabilities - loss.losses)
     gains = np.where(loss.losses < -1, first - second, first * -np.expm1(-np.maximum(loss.losses, -1.0)))

@@ -20,7 +20,8 @@ import numpy as np
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
 from ldp_audit.losses.divergence import laplace_divergence, of_excess
-from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.hulls import divergence_of
+from ldp_audit.losses.loss import PairLoss, side
 from ldp_audit.numerics import as_float, least_between, log_of_delta, nonnegative, order, whole
 
 Curve = Callable[[float], float]
@@ -39,13 +40,13 @@ def renyi_divergence(loss: PrivacyLoss | PairLoss, alpha: float) -> Converted:
     """The divergence of order alpha, nats: the larger of the directions'; of a pair's loss, D(P || Q) alone.
 
     Exact for finitely many losses, for Gaussian and Laplace noise, and for sums of these; for any other loss an upper
-    bound (`PairLoss.divergence`): within 1e-4 of itself for subsampled noise, by rate or without replacement, else that
+    bound (`hulls.divergence_of`): within 1e-4 of itself for subsampled noise, by rate or without replacement, else that
     of a loss that dominates it.
     alpha: >= 1; infinity gives the pure epsilon. Raises ValueError for anything else.
     """
     asked = order(alpha)
     losses = (loss,) if isinstance(loss, PairLoss) else directions_of(loss)
-    found = [pair.divergence(asked) for pair in losses]
+    found = [divergence_of(pair, asked) for pair in losses]
     value = max(0.0, *(one for one, _ in found))
     if all(exact for _, exact in found):
         return Converted.exact(value, _DEFINITION)
@@ -259,11 +260,11 @@ def zcdp_of(loss: PrivacyLoss | PairLoss, tolerance: float = 1e-4) -> Converted:
     if not (isinstance(tolerance, int | float) and 0 < tolerance < 1):
         raise ValueError(f"tolerance must lie between 0 and 1, got {tolerance!r}")
 
-    losses = tuple(pair.side(1) for pair in directions_of(loss))
+    losses = tuple(side(pair, 1) for pair in directions_of(loss))
 
     @cache
     def divergence(alpha: float) -> float:
-        return max(0.0, *(pair.divergence(alpha)[0] for pair in losses))
+        return max(0.0, *(divergence_of(pair, alpha)[0] for pair in losses))
 
     source = "Bun, Steinke (2016), Definition 1.1, every order"
     mean, pure = divergence(1.0), divergence(math.inf)
@@ -282,7 +283,10 @@ def _ratio_beyond(loss: PairLoss, order: float) -> float:
     """A bound on D(alpha)/alpha from this order on, nats; infinite where none is known."""
     if math.isfinite(loss.supremum()):
         return loss.supremum() / order
-    common, log_first, log_second = loss.side(1).finite_part()
+    known = side(loss, 1).known()
+    if known is None:
+        return math.inf
+    common, log_first, log_second = known.finite_part()
     if log_first < 0:
         return math.inf
     parts = common.summands()

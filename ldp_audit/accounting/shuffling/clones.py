@@ -45,7 +45,7 @@ from ldp_audit.accounting.shuffling.count_loss import event_count
 from ldp_audit.accounting.shuffling.expected_excess import log_fair_excess
 from ldp_audit.losses.binomial import binomial_window
 from ldp_audit.losses.hulls import chord_levels, chord_loss
-from ldp_audit.losses.loss import PairLoss, log_delta_from_reversed, log_sum
+from ldp_audit.losses.loss import KnownLoss, PairLoss, log_delta_from_reversed, log_sum
 from ldp_audit.numerics import log1mexp, whole
 
 MOST_CLIENTS = 10**8
@@ -139,12 +139,12 @@ class CountedPair(PairLoss):
         least = 4 * math.ulp(0.0) / self._share(epsilon)  # of a share below the range of floats with all digits
         return (ROUNDING if self.n <= 10**6 else ROUNDING_OF_LARGE) + _OF_THE_LOGARITHM * abs(log_delta) + least
 
-    def known_bound(self, end: int) -> PairLoss:
+    def known(self, end: int | None = None) -> KnownLoss | None:
         """See `PairLoss`."""
-        return self._dominating if end else self._one_count
+        return None if end is None else self._dominating if end else self._one_count
 
     @cached_property
-    def _dominating(self) -> PairLoss:
+    def _dominating(self) -> KnownLoss:
         if self.n <= _FEW:
             levels = self._own_levels()
         else:
@@ -162,7 +162,7 @@ class CountedPair(PairLoss):
         return np.unique(np.concatenate([[0.0], losses[losses < _BELOW_LARGEST * self.epsilon0], [self.epsilon0]]))
 
     @cached_property
-    def _one_count(self) -> PairLoss:
+    def _one_count(self) -> KnownLoss:
         """The loss of the count of U alone, a post-processing."""
         rare, clone, common = (math.exp(log) for log in (self.log_share, self.log_clone, self.log_common))
         likely, gap = math.exp(self.epsilon0 + self.log_share), math.exp(self._log_gap)

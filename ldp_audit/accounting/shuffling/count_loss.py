@@ -43,7 +43,7 @@ from ldp_audit.accounting.shuffling.anonymous_counts import (
 from ldp_audit.accounting.shuffling.expected_excess import Trials
 from ldp_audit.losses.binomial import binomial_window
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, atoms_of
-from ldp_audit.losses.loss import CellMasses, PairLoss, log_delta_from_reversed, log_expm1
+from ldp_audit.losses.loss import CellMasses, KnownLoss, log_delta_from_reversed, log_expm1
 from ldp_audit.numerics import whole
 
 _REACH = 800.0
@@ -71,7 +71,7 @@ class _Listed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CountLoss(PairLoss):
+class CountLoss(KnownLoss):
     """The loss of the count of upper reports of n clients.
 
     n: >= 2.   first, second: client 1's chances of an upper report.   others: each other client's; none is 0 or 1.
@@ -116,13 +116,8 @@ class CountLoss(PairLoss):
             return abs(above) * error
         return gap * (error + 16 * math.ulp(largest) / (largest - epsilon)) + 4 * self.n * math.ulp(0.0)
 
-    @property
-    def discretisable(self) -> bool:
-        """See `PairLoss`."""
-        return True
-
     def masses(self, edges: Numbers) -> CellMasses:
-        """See `PairLoss`."""
+        """See `KnownLoss`."""
         listed, cuts = self._listed, self._counts_up_to(edges)
         # the pieces between these counts lie in one cell, and are listed as a whole or not at all
         ends = np.unique(np.concatenate([[-1, self.n, listed.first - 1, listed.last], cuts]))
@@ -256,7 +251,7 @@ MOST_LISTED = 20_000
 """The most clients whose counts are listed one by one."""
 
 
-def event_count(n: int, first: Chance, second: Chance, others: Chance, gap: float) -> PairLoss:
+def event_count(n: int, first: Chance, second: Chance, others: Chance, gap: float) -> KnownLoss:
     """The loss of the count between client 1's two hypotheses.
 
     n: clients, >= 1.   first, second: client 1's chances of the event, in (0, 1).
@@ -273,7 +268,7 @@ def event_count(n: int, first: Chance, second: Chance, others: Chance, gap: floa
     return atoms_of(loss_of_count(counts, n, first, second, others, gap), logs)
 
 
-def placed_count(n: int, epsilon: float, others: ArrayLike) -> PairLoss:
+def placed_count(n: int, epsilon: float, others: ArrayLike) -> KnownLoss:
     """The loss while client 1 is at the upper end of its range, against the lower one.
 
     n: clients, 1 .. 10**6.   epsilon: of one report, nats, > 0, at most 350.

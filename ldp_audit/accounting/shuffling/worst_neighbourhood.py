@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance
 from ldp_audit.accounting.shuffling.count_loss import event_count
 from ldp_audit.losses.hulls import chord_levels, chord_loss
-from ldp_audit.losses.loss import Divergence, PairLoss, log_delta_from_reversed
+from ldp_audit.losses.loss import Divergence, KnownLoss, PairLoss, log_delta_from_reversed
 from ldp_audit.mechanisms.log_space import expit
 
 MOST_ONE_BY_ONE = 1024
@@ -97,24 +97,19 @@ class WorstNeighbourhood(PairLoss):
         found = self._split(epsilon, *((_PRECISION, _BLOCKS) if self.n > MOST_ONE_BY_ONE else (0.0, _ALL_BLOCKS)))
         return min(0.0, found.low), min(0.0, found.high)
 
-    @property
-    def moments_known(self) -> bool:
-        """See `PairLoss`."""
-        return self.n <= MOST_ONE_BY_ONE
-
-    def _divergence(self, alpha: float) -> Divergence:
+    def divergence(self, alpha: float) -> Divergence | None:
         """See `PairLoss`: the largest over all splits, one by one where they are few."""
         if self.n > MOST_ONE_BY_ONE or alpha == 1:
-            return super()._divergence(alpha)
+            return None
         return self._moments.divergence(alpha), False
 
     @cached_property
     def _moments(self) -> WorstDivergence:
         return WorstDivergence(self.epsilon0, self.n)
 
-    def known_bound(self, end: int) -> PairLoss:
+    def known(self, end: int | None = None) -> KnownLoss | None:
         """See `PairLoss`: `placing`, which is about the worst, or a loss that dominates all splits."""
-        return self._dominating if end else self.placing
+        return None if end is None else self._dominating if end else self.placing
 
     def _split(self, epsilon: float, precision: float, blocks: int, near: WorstSplit | None = None) -> WorstSplit:
         """The worst split at an epsilon from 0 on, below the supremum."""
@@ -122,7 +117,7 @@ class WorstNeighbourhood(PairLoss):
         return worst_split(level, self.n - 1, precision=precision, most=blocks, near=near)
 
     @cached_property
-    def _dominating(self) -> PairLoss:
+    def _dominating(self) -> KnownLoss:
         dense, asked = _DENSER if self.n <= _FEWEST else _DENSE, (_COARSE, _FEW)
         levels = chord_levels(lambda e: self.placing.log_delta_bounds(e)[1], self.epsilon0, dense, _SPARSE)
         if self.n <= MOST_ONE_BY_ONE:
@@ -141,12 +136,12 @@ class WorstNeighbourhood(PairLoss):
         return levels[(levels > 0) & (levels < self.epsilon0)]
 
     @cached_property
-    def placing(self) -> PairLoss:
+    def placing(self) -> KnownLoss:
         """The loss while everybody is at the lower end, client 1 only under the second hypothesis."""
         return one_end(self.epsilon0, self.n).reversed()
 
 
-def one_end(epsilon0: float, n: int) -> PairLoss:
+def one_end(epsilon0: float, n: int) -> KnownLoss:
     """The count's loss while all others are at the lower end, from client 1 at the upper one.
 
     epsilon0: nats, > 0.   n: clients, >= 1.

@@ -26,7 +26,8 @@ from sympy import Integer
 
 from ldp_audit.losses.discrete_loss import ZERO_LOSS
 from ldp_audit.losses.enclosed_loss import mixture
-from ldp_audit.losses.loss import PairLoss, pair_loss_of
+from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.profile_loss import pair_loss_of
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, finite_numbers, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import levels

@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.losses.composition import composed
-from ldp_audit.losses.loss import PairLoss, pair_loss_of
+from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.profile_loss import pair_loss_of
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, report_dtype
 from ldp_audit.mechanisms.log_space import levels
