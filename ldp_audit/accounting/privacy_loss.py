@@ -195,12 +195,12 @@ def privacy_loss(mechanism: Any, adjacency: Adjacency | None = None) -> PrivacyL
         if own not in (None, asked):
             raise ValueError(f"mechanism must be a loss of neighbours by {asked}, got one by {own}")
         return mechanism
-    if isinstance(mechanism, Mechanism) and (own, asked) == ("add/remove", "replace"):
+    if (own, asked) == ("add/remove", "replace"):
         return PrivacyLoss((mechanism.replaced_loss(),), adjacency=asked)
     pair = pair_loss_of(mechanism)
-    in_one_order = isinstance(mechanism, PairLoss) or own is not None  # a local report's pair dominates in both
+    in_one_order = pair is mechanism or own is not None  # a local report's pair dominates in both
     directions = (pair, pair.reversed()) if in_one_order and not is_mirrored(pair) else (pair,)
-    stated = () if isinstance(mechanism, PairLoss | Mechanism) else (ONE_PAIR,)
+    stated = () if pair is mechanism or isinstance(mechanism, Mechanism) else (ONE_PAIR,)
     return PrivacyLoss(directions, stated, own)
 
 

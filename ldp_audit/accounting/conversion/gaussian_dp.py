@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri_exp
 
-from ldp_audit.accounting.conversion.renyi import directions_of
+from ldp_audit.accounting.conversion.renyi import pairs_of
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.hulls import atoms_above, dominating_atoms
@@ -58,7 +58,7 @@ def gdp_of(loss: PrivacyLoss | PairLoss) -> Converted:
     Infinite where a loss may be infinite.
     """
     # the curve of a pair in the other order is the inverse one, and normal curves are their own
-    losses = directions_of(loss)[: 1 if isinstance(loss, PairLoss) else None]
+    losses = pairs_of(loss)
     found = [(pair, *_of_pair(pair)) for pair in losses]
     sure = max((mu for _, mu, exact in found if exact), default=0.0)
     if all(exact for _, _, exact in found):

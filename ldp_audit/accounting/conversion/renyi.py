@@ -45,8 +45,7 @@ def renyi_divergence(loss: PrivacyLoss | PairLoss, alpha: float) -> Converted:
     alpha: >= 1; infinity gives the pure epsilon. Raises ValueError for anything else.
     """
     asked = order(alpha)
-    losses = (loss,) if isinstance(loss, PairLoss) else directions_of(loss)
-    found = [divergence_of(pair, asked) for pair in losses]
+    found = [divergence_of(pair, asked) for pair in pairs_of(loss)]
     value = max(0.0, *(one for one, _ in found))
     if all(exact for _, exact in found):
         return Converted.exact(value, _DEFINITION)
@@ -149,11 +148,12 @@ def renyi_to_delta(curve: Curve, epsilon: float, *, orders: Iterable[float] | No
     return Converted.delta(value, "upper", _TIGHTER)
 
 
-def directions_of(loss: PrivacyLoss | PairLoss) -> tuple[PairLoss, ...]:
-    """The losses of the directions: of a pair both orders. Raises ValueError for what is no loss."""
+def pairs_of(loss: PrivacyLoss | PairLoss) -> tuple[PairLoss, ...]:
+    """The losses of the directions; of a pair its own alone. Raises ValueError for what is no loss."""
     if not isinstance(loss, PrivacyLoss | PairLoss):
         raise ValueError(f"loss must be a PrivacyLoss or a PairLoss, got {loss!r}")
-    return privacy_loss(loss).directions
+    directions = privacy_loss(loss).directions
+    return directions[:1] if loss is directions[0] else directions
 
 
 def _log_sinh(x: float) -> float:
@@ -260,7 +260,8 @@ def zcdp_of(loss: PrivacyLoss | PairLoss, tolerance: float = 1e-4) -> Converted:
     if not (isinstance(tolerance, int | float) and 0 < tolerance < 1):
         raise ValueError(f"tolerance must lie between 0 and 1, got {tolerance!r}")
 
-    losses = tuple(side(pair, 1) for pair in directions_of(loss))
+    pairs_of(loss)  # which refuses what is no loss
+    losses = tuple(side(pair, 1) for pair in privacy_loss(loss).directions)
 
     @cache
     def divergence(alpha: float) -> float:
