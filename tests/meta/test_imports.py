@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import graphlib
 import subprocess
 import sys
 import warnings
@@ -46,8 +45,6 @@ ALLOWED = {
     "papers": {*ROOMS},
 }
 """Papers are on the top floor: they are found by the registry, and nothing imports them."""
-CIRCULAR = {"losses", "accounting"}
-"""Rooms whose files still import each other in a circle. Nothing is added here."""
 HEAVY = {"numpy", "sympy", "torch", "matplotlib", "scipy", "z3", "flint", "jinja2", "rich"}
 
 
@@ -150,14 +147,9 @@ def circles(modules: dict[str, set[str]]) -> set[frozenset[str]]:
     }
 
 
-STILL_IN_A_CIRCLE = {"mechanisms": {"bound_channel", "bound_sampling", "channel"}}
-"""The files of each room that still import each other: it may only shrink."""
-
-
 def test_no_files_import_each_other() -> None:
     """Imports within functions and for type checkers count as well: a reader follows them all the same."""
-    left = {frozenset(f"ldp_audit.{room}.{one}" for one in names) for room, names in STILL_IN_A_CIRCLE.items()}
-    assert circles(modules_of({*ROOMS, *GROUND})) == left
+    assert circles(modules_of({*ROOMS, *GROUND})) == set()
 
 
 def test_the_check_of_circles_can_fail() -> None:
@@ -178,26 +170,6 @@ def test_the_check_of_folders_can_fail() -> None:
     assert folders_that_import_each_other({"a.b.c": {"a.d"}, "a.e": {"a.b.f"}}) == {("a", "a.b")}
     assert not folders_that_import_each_other({"a.b.c": {"a.b.d"}, "a.e": {"a.b.f"}})
     assert "ldp_audit.auditing.scores.__init__" in modules_of({"auditing"})["ldp_audit.auditing.events"]
-
-
-def circle_of_files(modules: dict[str, set[str]]) -> list[str]:
-    """modules: each module with what it imports from.   returns: a circle, its first module last too; [] if none."""
-    try:
-        graphlib.TopologicalSorter(modules).prepare()
-    except graphlib.CycleError as error:
-        return error.args[1]
-    return []
-
-
-@together("room", sorted({*ROOMS} - CIRCULAR))
-def test_no_files_import_each_other_in_a_circle(room: str) -> None:
-    """Also lazily, or for type checkers only: files of a circle are read together, and tested together."""
-    assert not circle_of_files(modules_of({room}))
-
-
-def test_the_check_of_circles_can_fail() -> None:
-    assert circle_of_files({"a": {"b", "d"}, "b": {"c"}, "c": {"a"}}) == ["a", "c", "b", "a"]
-    assert not circle_of_files({"a": {"b", "c"}, "b": {"c"}})
 
 
 def test_the_check_of_directions_can_fail() -> None:
