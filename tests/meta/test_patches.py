@@ -147,7 +147,8 @@ def test_no_test_replaces_a_function_of_the_package() -> None:
     new = {name: replaced for name, replaced in offenders.items() if name not in REPLACING}
     by_folder = Counter(Path(name).parts[0] for name, replaced in offenders.items() for _ in replaced)
     assert new == {}, f"pass it in, or let the tests' own program do it; by folder {dict(by_folder)}"
-    assert set(offenders) == REPLACING, "take the files that replace nothing any more off the list"
+    expected = {name for name in REPLACING if (TESTS / Path(name).parts[0]).exists()}  # a copy may lack the papers'
+    assert set(offenders) == expected, "take the files that replace nothing any more off the list"
 
 
 def test_the_check_of_replaced_functions_can_fail() -> None:
