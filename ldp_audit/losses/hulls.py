@@ -105,23 +105,19 @@ class HullLoss(PairLoss):
 
 
 _kept: BoundedCache[tuple[int, float], tuple[PairLoss, DiscreteLoss]] = BoundedCache(32)
+"""Discrete losses beside others, of which each takes hundreds of deltas; the other one is kept, and so its id."""
 
 
 def known_bound(loss: PairLoss, end: int) -> KnownLoss:
     """A known loss dominated by this one (0), or one that dominates it (1); itself where it is known."""
-    known = loss.known(end)
-    if known is not None:
-        return known
     made = atoms_above if end else atoms_below
-    return _kept.get((id(loss), end), lambda: (loss, made(loss)))[1]
+    return loss.known(end) or _kept.get((id(loss), end), lambda: (loss, made(loss)))[1]
 
 
 def cells_bound(loss: PairLoss, end: int) -> KnownLoss:
     """`known_bound`, with known masses of cells: of a sum, a list."""
     known = known_bound(loss, end)
-    if cells_known(known):
-        return known
-    return dominating_atoms(known) if end else dominated_atoms(known)
+    return known if cells_known(known) else (dominating_atoms if end else dominated_atoms)(known)
 
 
 def known_bounds(loss: PairLoss) -> tuple[KnownLoss, KnownLoss]:

@@ -212,8 +212,7 @@ def known_atoms(loss: PairLoss, most: int = 1000) -> Atoms | None:
 def cells_known(loss: PairLoss) -> bool:
     """Whether the masses of cells are known: of a known loss that is no sum, but for mass at infinity."""
     known = loss.known()
-    common = None if known is None else known.finite_part()[0]
-    return common is not None and common.summands()[0][0] is common
+    return known is not None and (common := known.finite_part()[0]).summands()[0][0] is common
 
 
 @dataclass(frozen=True)

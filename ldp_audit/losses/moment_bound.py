@@ -51,14 +51,9 @@ class MomentBound(PairLoss):
         known.
         """
         parts = [(one, count * times) for loss, times in losses for one, count in cls._summands(loss)]
-        enclosed = any(loss.known() is None for loss, _ in parts)
-        if (
-            not enclosed
-            or sum(times for _, times in parts) == 1
-            or any(loss.divergence(2.0) is None for loss, _ in parts)
-        ):
+        if sum(times for _, times in parts) == 1 or all(loss.known() for loss, _ in parts):
             return upper
-        return cls(upper, tuple(parts))
+        return upper if any(loss.divergence(2.0) is None for loss, _ in parts) else cls(upper, tuple(parts))
 
     @staticmethod
     def _summands(loss: PairLoss) -> Sequence[Part]:
