@@ -90,14 +90,14 @@ STEPS: dict[str, Step] = {
         f"slow-{room}": Step(
             f"tests of {room} at full size",
             ("make", "test-slow", f"ARGS=tests/{room} --ignore={PUBLISHED}"),
-            2000,
+            1900,
         )
         for room in SLOW
     },
     "slow-rest": Step(
         "all other tests at full size",
         ("make", "test-slow", f"ARGS={' '.join(f'--ignore=tests/{room}' for room in SLOW)}"),
-        2000,
+        1900,
     ),
 }
 
