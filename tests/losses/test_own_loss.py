@@ -134,3 +134,17 @@ def test_noise_that_says_nothing_of_replaced_records_is_not_accounted_for_them(a
     with pytest.raises(ValueError, match="replaced_loss must be defined where a record is replaced by another"):
         ask(NoisySum())
     assert privacy_loss(NoisySum()).epsilon(1e-5) == privacy_loss(Gaussian(1.0)).epsilon(1e-5)
+
+
+def test_the_contract_of_a_loss_is_small() -> None:
+    """Would catch a method that some loss needs, and every other answers with a flag."""
+    assert [name for name in vars(PairLoss) if name[0] != "_"] == [
+        "supremum",
+        "log_delta_bounds",
+        "reversed",
+        "exact",
+        "epsilon_near",
+        "sides",
+        "known",
+        "divergence",
+    ]
