@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from tests.claims.test_recheck import (  # noqa: F401
     is_counted,
-    test_a_changed_coefficient_in_a_proof_is_refused,
-    test_a_changed_coefficient_in_a_statement_is_refused,
-    test_a_changed_counterexample_is_refused,
-    test_a_changed_verdict_is_refused_and_the_claim_named,
-    test_a_changed_verdict_of_a_part_or_a_correction_is_refused,
     test_missing_evidence_is_refused,
     test_the_report_of_a_paper_is_verified_whole,
 )
