@@ -167,16 +167,6 @@ class LdpFlSettings:
             raise ValueError("permute must be false where ranges are own: a report shows its client's range")
         if self.ranges == "own" and self.privacy == "central":
             raise ValueError("ranges must be fixed or adaptive where privacy is central, got 'own'")
-        reports = self.privacy == "local" and self.permute is not False
-        for name, used, where in (
-            ("clip", self.privacy == "central", "privacy is central"),
-            ("range_epsilon", self.ranges == "own", "ranges are own"),
-            ("slowest", reports, "clients' reports may be permuted"),
-            ("dishonest", reports, "clients' reports may be permuted"),
-        ):
-            usual = type(self).__dataclass_fields__[name].default
-            if not used and getattr(self, name) != usual:
-                raise ValueError(f"{name} must be {usual!r} unless {where}, got {getattr(self, name)!r}")
 
     @property
     def _narrowest(self) -> float:

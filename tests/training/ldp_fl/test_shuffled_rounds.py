@@ -123,13 +123,6 @@ def test_measures_of_own_ranges_are_corollary_1_s() -> None:
         ({"range_epsilon": 0.0}, r"range_epsilon must be a number in \[1e-12, 700\], or inf, got 0.0"),
         ({"ranges": "own", "permute": True}, "permute must be false where ranges are own"),
         ({"ranges": "own", "privacy": "central"}, "ranges must be fixed or adaptive where privacy is central"),
-        ({"clip": 0.5}, "clip must be 1.0 unless privacy is central, got 0.5"),
-        ({"range_epsilon": 1.0}, "range_epsilon must be inf unless ranges are own, got 1.0"),
-        ({"slowest": 2.0, "permute": False}, "slowest must be 1.0 unless clients' reports may be permuted, got 2.0"),
-        (
-            {"dishonest": 1, "privacy": "central"},
-            "dishonest must be None unless clients' reports may be permuted, got 1",
-        ),
         ({"privacy": "central", "permute": True}, "privacy central has no reports by clients, got permute = True"),
         ({"privacy": "shared"}, "privacy must be one of local, central, got 'shared'"),
         ({"permute": 3}, "permute must be true or false, got 3"),
