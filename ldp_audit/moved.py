@@ -48,7 +48,9 @@ class EarlierNames(MetaPathFinder, Loader):
         now = MOVED[spec.name]
         warnings.warn(f"{spec.name} is now {now}", DeprecationWarning, stacklevel=2)
         found = ModuleType(spec.name)
-        found.__dict__.update({key: value for key, value in vars(import_module(now)).items() if key[:2] != "__"})
+        found.__dict__.update(
+            {key: value for key, value in vars(import_module(now)).items() if key[:2] != "__" or key == "__all__"}
+        )
         return found
 
     def exec_module(self, module: ModuleType) -> None:

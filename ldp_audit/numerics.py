@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from numbers import Real
@@ -203,9 +204,11 @@ class BoundedCache(Generic[Key, Value]):
 
     def get(self, key: Key, compute: Callable[[], Value]) -> Value:
         """The cached value of the key, computed where it is missing."""
-        if key not in self._values:
-            value = compute()  # which may itself use the cache
-            if len(self._values) >= self.size:
-                del self._values[next(iter(self._values))]
-            self._values[key] = value
-        return self._values[key]
+        with suppress(KeyError):  # no test before it: another thread may drop the key in between
+            return self._values[key]
+        value = compute()  # which may itself use the cache
+        if len(self._values) >= self.size:
+            with suppress(RuntimeError):  # another thread has changed the cache, and made room
+                self._values.pop(next(iter(self._values)), None)
+        self._values[key] = value
+        return value

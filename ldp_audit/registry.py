@@ -16,6 +16,7 @@ Nothing is imported before it is asked for by name.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -97,6 +98,10 @@ def _folders() -> list[dict[str, Any]]:
     """The entry points of each paper's folder, in the order of the papers."""
     import tomllib
 
-    texts = [one / "entry_points.toml" for one in files("ldp_audit.papers").iterdir() if one.is_dir()]
-    documents = [tomllib.loads(one.read_text(encoding="utf-8")) for one in texts if one.is_file()]
-    return sorted(documents, key=lambda one: one["order"])
+    documents = []
+    for one in (one / "entry_points.toml" for one in files("ldp_audit.papers").iterdir() if one.is_dir()):
+        try:
+            documents += [tomllib.loads(one.read_text(encoding="utf-8"))] if one.is_file() else []
+        except ValueError as error:
+            warnings.warn(f"{one} cannot be read: {error}", RuntimeWarning, stacklevel=2)
+    return sorted(documents, key=lambda one: one.get("order", math.inf))

@@ -26,7 +26,12 @@ theirs = theirs.protocols
 
 [ldp_audit.commands]
 broken = theirs.raises
+check = theirs.hello
+half = theirs.sound
 hello = theirs.hello
+
+[ldp_audit.experiments]
+theirs = theirs.protocols
 """
 FILES = {
     "theirs/__init__.py": "",
@@ -36,7 +41,7 @@ FILES = {
         "def NoisyCoin(epsilon):\n    return RandomizedResponse(epsilon, k=2)\n"
     ),
     "theirs/hello.py": (
-        '"""ldp-audit hello: says hello."""\ndef add_arguments(parser): pass\n'
+        '"""ldp-audit hello: says hello, 100%s of it %(nope)s."""\ndef add_arguments(parser): pass\n'
         "def run(options):\n    print('hello')\n    return 0\n"
     ),
     "theirs/protocols/__init__.py": "",
@@ -79,6 +84,8 @@ def command(folder: Path, *words: str) -> tuple[int, str, str]:
         (["account", "--list"], "two-questions"),
         (["hello"], "hello"),
         (["--help"], "says hello"),
+        (["completion", "bash"], "hello"),
+        (["check", "--help"], "--fail-on"),
     ],
     ids=lambda one: " ".join(one) if isinstance(one, list) else None,
 )
@@ -119,3 +126,30 @@ def test_a_name_of_ours_stays_ours(installed: Path) -> None:
     code, said, _ = command(installed, "exact", "TwoPoint(epsilon=1, radius=2)")
     assert code == 0
     assert "radius" in said or "TwoPoint" in said
+
+
+PAPERS = """
+import warnings
+from ldp_audit.claims.loading import load_papers
+from ldp_audit.training.reproduction.record import experiments
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    print(*(paper.key for paper in load_papers("all")), *(one.name for one in experiments()))
+print(*(str(one.message) for one in said), sep="\\n")
+"""
+
+
+def test_all_papers_are_those_that_can_be_loaded(installed: Path) -> None:
+    """Would catch a stranger's paper, or list of experiments, that stops everybody's."""
+    path = os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    done = subprocess.run(
+        [sys.executable, "-c", PAPERS],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names, *said = done.stdout.splitlines()
+    assert {"own", "ldp-fl-mnist"} <= set(names.split())
+    assert len(said) == 3
+    assert "experiments 'theirs' cannot be read" in said[-1]

@@ -137,7 +137,8 @@ def confirm(
     check_confidence(again.confidence)
     event = again.event
     program = Program(sampler, seed, timeout, structure=event.structure, whole_rows=bool(event.labels))
-    fresh = Fresh(sampler, stateless=stateless)
+    claim = PrivacyClaim(again.claimed_epsilon, again.claimed_delta, again.confidence)
+    case = Case(program, Fresh(sampler, stateless=stateless), as_search(list(again.inputs)), claim, start=start)
     if again.calls_for_one:
         program.rows = 1
     else:
@@ -153,10 +154,8 @@ def confirm(
     report = reporter(progress, 1 - again.confidence, again.design_epsilon, again.claimed_delta)
     runner = counting(workers, scheduler)
     (counts,) = count_all(test, program, report, runner=runner, state=state)
-    claim = PrivacyClaim(again.claimed_epsilon, again.claimed_delta, again.confidence)
     record = counted(program, test, counts, again.design_epsilon, claim.pair, again.confidence)
     evidence = evidence_of(record, counts, again.inputs, "the event was given: no other was looked for")
-    case = Case(program, fresh, as_search(list(again.inputs)), claim, start=start)
     return case.concluded(replace(evidence, stage=test.stage))
 
 

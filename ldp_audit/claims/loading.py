@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -42,7 +43,13 @@ def load_papers(key: str) -> list[Paper]:
         return [load_paper(key)]
     if not paper_keys():
         raise ValueError(NO_PAPER)
-    return [load_paper(one) for one in paper_keys()]
+    found = []
+    for one in paper_keys():
+        try:
+            found.append(load_paper(one))
+        except ValueError as error:  # a stranger's, which takes nothing from the others
+            warnings.warn(str(error), RuntimeWarning, stacklevel=2)
+    return found
 
 
 def load_claims(target: str) -> Paper:

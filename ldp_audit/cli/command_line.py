@@ -121,7 +121,8 @@ def command_parser(commands: Sequence[str] | None = None) -> argparse.ArgumentPa
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     listed = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     ours_alone = commands is not None and commands and set(commands) <= set(COMMANDS)
-    others = {} if ours_alone else registry.usable(registry.COMMANDS)
+    found = {} if ours_alone else registry.usable(registry.COMMANDS)
+    others = {name: one for name, one in found.items() if name not in COMMANDS and _is_command(one)}
     for name, says in (COMMANDS | {name: _summary(module) for name, module in others.items()}).items():
         command = listed.add_parser(name, help=says, description=says.capitalize() + ".")
         if commands is None or name in commands:
@@ -137,7 +138,12 @@ def command_parser(commands: Sequence[str] | None = None) -> argparse.ArgumentPa
 
 def _summary(module: ModuleType) -> str:
     """What a command does: the first line of its module's docstring, after the command's name."""
-    return (module.__doc__ or "").strip().partition("\n")[0].partition(": ")[2].rstrip(".")
+    says = (module.__doc__ or "").strip().partition("\n")[0].partition(": ")[2].rstrip(".")
+    return says.replace("%", "%%")  # argparse formats it
+
+
+def _is_command(module: object) -> bool:
+    return all(callable(vars(module).get(name)) for name in ("add_arguments", "run"))
 
 
 class _Version(argparse.Action):

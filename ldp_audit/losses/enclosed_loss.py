@@ -123,7 +123,7 @@ class LossMixture(KnownLoss):
 
     def divergence(self, alpha: float) -> Divergence | None:
         """See `PairLoss`: M is the mean of the parts' own, each times e**(c shift)."""
-        if self.known() is None:
+        if any(part.loss.known() is None for part in self.parts):
             return None
         logs = np.array([part.log_weight for part in self.parts])
         values = np.array([part.shift + divergence_of(part.loss, alpha)[0] for part in self.parts])

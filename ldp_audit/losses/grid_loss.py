@@ -92,7 +92,7 @@ def compose_on_grid(losses: Sequence[tuple[PairLoss, int]], *, width: float = WI
     listed: list[Part] = []
     for loss, times in losses:
         if (known := loss.known()) is None:
-            raise ValueError(f"losses must be known, or bounds of theirs (`known_bounds`); got {loss!r}")
+            raise ValueError(f"losses must be known, or bounds of theirs (`hulls.known_bounds`); got {loss!r}")
         listed.append((known, whole(times, "times")))
     if not listed:
         raise ValueError("losses must hold one loss or more, got none")

@@ -104,8 +104,11 @@ class HullLoss(PairLoss):
         return None if end is None else (ZERO_LOSS, self._losses)[end]
 
 
-_kept: BoundedCache[tuple[int, float], tuple[PairLoss, DiscreteLoss]] = BoundedCache(32)
-"""Discrete losses beside others, of which each takes hundreds of deltas; the other one is kept, and so its id."""
+_kept: BoundedCache[tuple[int, float], tuple[PairLoss, DiscreteLoss]] = BoundedCache(1024)
+"""Discrete losses beside others, of which each takes hundreds of deltas; the other one is kept, and so its id.
+
+More than a sum has distinct losses, or every order of a divergence would make all of them again.
+"""
 
 
 def known_bound(loss: PairLoss, end: int) -> KnownLoss:

@@ -284,9 +284,11 @@ def _ratio_beyond(loss: PairLoss, order: float) -> float:
     """A bound on D(alpha)/alpha from this order on, nats; infinite where none is known."""
     if math.isfinite(loss.supremum()):
         return loss.supremum() / order
-    known = side(loss, 1).known()
+    upper = side(loss, 1)
+    known = upper.known()
     if known is None:
-        return math.inf
+        summands = upper.sides().summands
+        return math.fsum(times * _ratio_beyond(one, order) for one, times in summands) if summands else math.inf
     common, log_first, log_second = known.finite_part()
     if log_first < 0:
         return math.inf

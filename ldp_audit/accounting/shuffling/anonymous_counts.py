@@ -47,7 +47,7 @@ Against = Literal["other end", "center", "absent"]
 server knows the number of upper reports alone (if it saw that of all reports, it would need no test)."""
 
 MOST_CLIENTS = 10**6
-"""The largest n of a count's distribution; the closed formulas of `membership_limit` have no such limit."""
+"""The largest n of a count's distribution; closed formulas of its mean and variance have no such limit."""
 
 MOST_EPSILON = 700.0
 """The largest epsilon of a report whose rarer value has a chance with all digits."""

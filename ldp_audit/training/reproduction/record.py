@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -127,9 +128,13 @@ def not_run() -> tuple[NotRun, ...]:
 
 def _tables() -> list[tuple[str, dict[str, Any]]]:
     """Each paper's experiments.toml, by its entry point."""
-    found = registry.folders(registry.EXPERIMENTS).items()
-    texts = {home: (folder / "experiments.toml").read_text(encoding="utf-8") for home, folder in found}
-    return [(home, tomllib.loads(text)) for home, text in texts.items()]
+    found = []
+    for home, folder in registry.folders(registry.EXPERIMENTS).items():
+        try:
+            found.append((home, tomllib.loads((folder / "experiments.toml").read_text(encoding="utf-8"))))
+        except (OSError, ValueError) as error:  # a stranger's, which takes nothing from the others
+            warnings.warn(f"experiments {home!r} cannot be read: {error}", RuntimeWarning, stacklevel=2)
+    return found
 
 
 def experiment_named(name: str) -> Experiment:

@@ -1,7 +1,7 @@
 """LDP-FL, the privacy of anonymous counts: the test that sums them, and the number of clients required.
 
 Derived claims, which quantify the objections of `shuffling.py`. A count of upper reports has the signal mu^2 =
-(difference of its means)^2 / variance, and m = T d counts have m times that (`accounting.membership.membership_limit`).
+(difference of its means)^2 / variance, and m = T d counts have m times that (`attacks.membership_limit`).
 """
 
 from fractions import Fraction
