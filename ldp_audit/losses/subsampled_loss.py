@@ -43,7 +43,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.discrete_loss import ZERO_LOSS, atoms_of, symmetric_loss
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, atoms_of, symmetric_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.hulls import (
     atoms_above,
@@ -74,7 +74,10 @@ _MOST_ATOMS = 2**18
 _LEAST_ORDERS = (1e-5, 1e-2, 0.5)
 """Of alpha - 1 where a divergence is an integral: divergences rise with the order, so the larger order's is a bound."""
 _LARGEST = 1e6
-"""Nats: beyond, the two masses of a list, e**-loss of each other, have lost their digits."""
+"""Nats: beyond, the two masses of a value, e**-loss of each other, have lost their digits, and cells have them still.
+
+Of a loss that is a list there are no other cells: it is sampled value by value, or its bound would be its supremum.
+"""
 
 
 def subsampled(loss: PairLoss, rate: SamplingRate) -> PairLoss:
@@ -87,7 +90,7 @@ def subsampled(loss: PairLoss, rate: SamplingRate) -> PairLoss:
     if sides.upper is not loss:
         return EnclosedLoss(subsampled(sides.lower, rate), subsampled(sides.upper, rate), sides.largest)
     atoms = known_atoms(loss, _MOST_ATOMS)
-    if atoms is None or (not atoms.error and np.abs(atoms.losses).max(initial=0.0) > _LARGEST):
+    if atoms is None or (not isinstance(loss, DiscreteLoss) and np.abs(atoms.losses).max(initial=0.0) > _LARGEST):
         return SubsampledLoss.of_record(loss, rate)
     return _subsampled_values(atoms, rate)
 
