@@ -16,7 +16,7 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.subsample import subsample
 from ldp_audit.losses.discrete_loss import BinomialLoss, DiscreteLoss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
-from ldp_audit.losses.hulls import known_bounds
+from ldp_audit.losses.hulls import dominating_atoms, known_bounds
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.subsampled_loss import (
@@ -27,7 +27,7 @@ from ldp_audit.losses.subsampled_loss import (
     subsampled,
     symmetric,
 )
-from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
+from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse, TwoPoint
 from tests.together import together
 
 LAWS: dict[str, PairLoss] = {
@@ -297,3 +297,10 @@ def test_a_replaced_record_of_a_sampled_sum(noise: str, rate: float, present: fl
             if wanted > 1e-30:
                 found = pair.reversed().log_delta_bounds(0.3 * top)[0]
                 assert found == pytest.approx(float(mpmath.log(wanted)), rel=1e-12)
+
+
+def test_a_list_of_large_losses_is_sampled_value_by_value() -> None:
+    """Would catch a sampled sum of a million reports whose bound is its supremum, 2e6, where 9e5 is true."""
+    listed = dominating_atoms(compose([(TwoPoint(1.0), 2 * 10**6)]).directions[0])
+    assert listed.losses.max() > 1e6
+    assert isinstance(subsampled(listed, SamplingRate.of_chance(0.1)), DiscreteLoss)
