@@ -68,10 +68,17 @@ def positive(value: float, name: str) -> float:
     return found
 
 
+_TRUTH = ("bool", "bool_")
+"""Names of types of truth values: numpy's, which is not imported here, has `__index__` up to 2.1."""
+
+
 def whole(value: Any, name: str, least: int = 1, most: int = MOST_TIMES) -> int:
-    """A whole number in least .. most, of any type with `__index__`. Raises ValueError for anything else."""
+    """A whole number in least .. most, of any type with `__index__` but truth values, numpy's of 2.1 among them.
+
+    Raises ValueError for anything else.
+    """
     try:
-        found = None if isinstance(value, bool) else index(value)
+        found = None if type(value).__name__ in _TRUTH else index(value)
     except TypeError:
         found = None
     if found is None or not least <= found <= most:
