@@ -18,12 +18,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 PAPERS, MECHANISMS, PROTOCOLS, CONVENTIONS, PRESETS, EXPERIMENTS, COMMANDS = (
     f"ldp_audit.{one}"
@@ -55,14 +57,6 @@ def load(group: str, name: str) -> Any:
         raise _unusable(entry, error) from error
 
 
-def usable(group: str) -> dict[str, Any]:
-    """The objects of a group by name, without those that cannot be imported: a RuntimeWarning says why.
-
-    A stranger's package that is broken takes nothing from the others.
-    """
-    return dict(_without_broken(group, load))
-
-
 def folder(group: str, name: str) -> Traversable:
     """The folder of the package that an entry point names. Raises ValueError, naming the entry point, without one."""
     entry = entries(group)[name]
@@ -72,17 +66,19 @@ def folder(group: str, name: str) -> Traversable:
         raise _unusable(entry, error) from error
 
 
-def folders(group: str) -> dict[str, Traversable]:
-    """The folders of a group by name, without those that cannot be found: a RuntimeWarning says why."""
-    return dict(_without_broken(group, folder))
+def usable(group: str, read: Callable[[str], T]) -> dict[str, T]:
+    """What `read` makes of each name of a group, without those for which it raises OSError or ValueError.
 
-
-def _without_broken(group: str, read: Callable[[str, str], Any]) -> Iterator[tuple[str, Any]]:
+    A stranger's package that is broken takes nothing from the others: a RuntimeWarning says why it is left out.
+    """
+    found: dict[str, T] = {}
     for name in entries(group):
         try:
-            yield name, read(group, name)
-        except ValueError as error:
-            warnings.warn(str(error), RuntimeWarning, stacklevel=3)
+            found[name] = read(name)
+        except (OSError, ValueError) as error:
+            said = str(error) if group in str(error) else f"entry point {name!r} in {group} cannot be read: {error}"
+            warnings.warn(said, RuntimeWarning, stacklevel=2)
+    return found
 
 
 def _unusable(entry: EntryPoint, error: BaseException) -> ValueError:

@@ -152,4 +152,4 @@ def test_all_papers_are_those_that_can_be_loaded(installed: Path) -> None:
     names, *said = done.stdout.splitlines()
     assert {"own", "ldp-fl-mnist"} <= set(names.split())
     assert len(said) == 3
-    assert "experiments 'theirs' cannot be read" in said[-1]
+    assert "entry point 'theirs' in ldp_audit.experiments cannot be read" in said[-1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -43,13 +42,7 @@ def load_papers(key: str) -> list[Paper]:
         return [load_paper(key)]
     if not paper_keys():
         raise ValueError(NO_PAPER)
-    found = []
-    for one in paper_keys():
-        try:
-            found.append(load_paper(one))
-        except ValueError as error:  # a stranger's, which takes nothing from the others
-            warnings.warn(str(error), RuntimeWarning, stacklevel=2)
-    return found
+    return list(registry.usable(registry.PAPERS, load_paper).values())
 
 
 def load_claims(target: str) -> Paper:

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -121,7 +122,7 @@ def command_parser(commands: Sequence[str] | None = None) -> argparse.ArgumentPa
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     listed = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     ours_alone = commands is not None and commands and set(commands) <= set(COMMANDS)
-    found = {} if ours_alone else registry.usable(registry.COMMANDS)
+    found = {} if ours_alone else registry.usable(registry.COMMANDS, partial(registry.load, registry.COMMANDS))
     others = {name: one for name, one in found.items() if name not in COMMANDS and _is_command(one)}
     for name, says in (COMMANDS | {name: _summary(module) for name, module in others.items()}).items():
         command = listed.add_parser(name, help=says, description=says.capitalize() + ".")

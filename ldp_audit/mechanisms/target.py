@@ -52,7 +52,7 @@ def _shipped(target: str) -> Any:
             call = ast.parse(target.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ValueError(f"target {_cut(target)} cannot be read; accepted: {_accepted()}") from None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in known():
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or not _is_known(call.func.id):
         raise ValueError(f"target {_cut(target)} names no shipped mechanism; known: {', '.join(known())}")
     arguments = [_literal(target, node) for node in call.args]
     named = {str(keyword.arg): _literal(target, keyword.value) for keyword in call.keywords}
@@ -62,6 +62,10 @@ def _shipped(target: str) -> Any:
         return _class(call.func.id)(*arguments, **named)
     except (TypeError, ValueError) as error:
         raise ValueError(f"target {_cut(target)}: {error}") from None
+
+
+def _is_known(name: str) -> bool:
+    return name in SHIPPED or name in registry.entries(registry.MECHANISMS)  # which takes a look at all installed ones
 
 
 def _class(name: str) -> Any:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import MISSING, Field, fields
+from functools import partial
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ def named() -> str:
 
 def _shipped() -> dict[str, Traversable]:
     """The files of the protocols that papers and other packages bring, by name."""
-    folders = reversed(registry.folders(registry.PROTOCOLS).values())
+    folders = reversed(registry.usable(registry.PROTOCOLS, partial(registry.folder, registry.PROTOCOLS)).values())
     found = [file for folder in folders for file in folder.iterdir() if file.name.endswith(".toml")]
     return {file.name.removesuffix(".toml"): file for file in found}  # of one name, the first paper's
 

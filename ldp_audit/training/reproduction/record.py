@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -128,13 +127,12 @@ def not_run() -> tuple[NotRun, ...]:
 
 def _tables() -> list[tuple[str, dict[str, Any]]]:
     """Each paper's experiments.toml, by its entry point."""
-    found = []
-    for home, folder in registry.folders(registry.EXPERIMENTS).items():
-        try:
-            found.append((home, tomllib.loads((folder / "experiments.toml").read_text(encoding="utf-8"))))
-        except (OSError, ValueError) as error:  # a stranger's, which takes nothing from the others
-            warnings.warn(f"experiments {home!r} cannot be read: {error}", RuntimeWarning, stacklevel=2)
-    return found
+
+    def read(home: str) -> dict[str, Any]:
+        file = registry.folder(registry.EXPERIMENTS, home) / "experiments.toml"
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+
+    return list(registry.usable(registry.EXPERIMENTS, read).items())
 
 
 def experiment_named(name: str) -> Experiment:
