@@ -15,14 +15,13 @@ from __future__ import annotations
 import argparse
 import ast
 import json
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mutants import ROOT, Fault, caught, entered_by
+from mutants import ROOT, Fault, caught, entered_by, repository_in, say
 from reading import tuned_constants
 
 ROOMS = ("losses", "accounting", "auditing")
@@ -120,16 +119,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _try(options.tried, log, options.out, options.seconds)
     read = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
     minds = {(one["file"], one["name"], one["value"]): one["test"] for one in read}
-    _say("| file | name | value | reason | a test that minds |\n|---|---|---|---|---|")
+    say("| file | name | value | reason | a test that minds |\n|---|---|---|---|---|")
     for room in options.room:
         listed = constants(room)
         for one in listed:
             if not (options.without_reason and one.reason):
                 test = minds.get((one.file, one.name, one.value), "not tried")
                 where = one.file.removeprefix("ldp_audit/")
-                _say(f"| {where} | {one.name} | {one.value[:_SHOWN]} | {one.reason} | {test or '-'} |")
+                say(f"| {where} | {one.name} | {one.value[:_SHOWN]} | {one.reason} | {test or '-'} |")
         bare = sum(not one.reason for one in listed)
-        _say(f"| **{room}** | {len(listed)} constants | | {bare} without a reason | |")
+        say(f"| **{room}** | {len(listed)} constants | | {bare} without a reason | |")
     return 0
 
 
@@ -139,9 +138,7 @@ def _try(room: str, log: Path, keep: Path, seconds: float) -> None:
         read = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
         known = {(one["file"], one["name"], one["value"]) for one in read}
     with tempfile.TemporaryDirectory() as folder:
-        copied = Path(folder) / "copy"
-        ignored = shutil.ignore_patterns("__pycache__", ".venv", ".git", "build", "dist", "data", "_site", ".gpu")
-        shutil.copytree(ROOT, copied, symlinks=True, ignore=ignored)
+        copied = repository_in(Path(folder))
         tests = entered_by(room, copied, keep)
         for one in constants(room, copied):
             if (one.file, one.name, one.value) in known:
@@ -154,12 +151,7 @@ def _try(room: str, log: Path, keep: Path, seconds: float) -> None:
             with log.open("a", encoding="utf-8") as file:
                 record = {"file": one.file, "name": one.name, "value": one.value, "test": found, "tests": len(names)}
                 file.write(json.dumps(record) + "\n")
-            _say(f"{one.file} {one.name} = {one.value[:_SHOWN]}: {found or '-'} ({len(names)} tests)")
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+            say(f"{one.file} {one.name} = {one.value[:_SHOWN]}: {found or '-'} ({len(names)} tests)")
 
 
 if __name__ == "__main__":

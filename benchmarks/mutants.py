@@ -251,6 +251,12 @@ def _environment(copied: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(copied), "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
+def repository_in(folder: Path) -> Path:
+    """A copy of the repository in a folder, without what is built or fetched."""
+    ignored = shutil.ignore_patterns("__pycache__", ".venv", ".git", "build", "dist", "data", "_site", ".gpu")
+    return shutil.copytree(ROOT, folder / "copy", symlinks=True, ignore=ignored)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Plant the faults, print what became of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -262,9 +268,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        copied = Path(folder) / "copy"
-        ignored = shutil.ignore_patterns("__pycache__", ".venv", ".git", "build", "dist", "data", "_site", ".gpu")
-        shutil.copytree(ROOT, copied, symlinks=True, ignore=ignored)
+        copied = repository_in(Path(folder))
         tests = entered_by(options.room, copied, options.out)
         log = options.out / f"{options.room}-{options.seed}.jsonl"
         known = (
@@ -284,21 +288,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     file.write(json.dumps({"fault": fault.describe(), "caught": found, "tests": len(names)}) + "\n")
             outcomes.append((fault, found))
             word = "survived" if found is None else f"caught by {found}"
-            _say(f"{place}/{options.number} {fault.describe()}: {word} ({len(entering)} tests enter it)")
+            say(f"{place}/{options.number} {fault.describe()}: {word} ({len(entering)} tests enter it)")
     survived = [fault for fault, found in outcomes if found is None]
-    _say(f"\n{options.room}: {len(survived)} of {len(outcomes)} faults survived")
+    say(f"\n{options.room}: {len(survived)} of {len(outcomes)} faults survived")
     for fault in survived:
-        _say(f"  {fault.describe()}")
+        say(f"  {fault.describe()}")
     for kind in KINDS:
         group = [found for fault, found in outcomes if fault.kind == kind]
-        _say(f"  {kind}: {sum(one is not None for one in group)} of {len(group)} caught")
+        say(f"  {kind}: {sum(one is not None for one in group)} of {len(group)} caught")
     share = binomtest(len(outcomes) - len(survived), max(1, len(outcomes)))
     low, high = share.proportion_ci()
-    _say(f"caught: {share.statistic:.3f} (95% interval {low:.3f} to {high:.3f})")
+    say(f"caught: {share.statistic:.3f} (95% interval {low:.3f} to {high:.3f})")
     return 0
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Print a line at once."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 

@@ -46,6 +46,8 @@ class FixedSize:
     runner: Runner | None = None
     resume: Path | None = None
     found: Found = field(init=False)
+    budget: dict[str, float] = field(init=False)  # the error of each part
+    beside: list[tuple[Choice, float, float]] = field(init=False)  # see `_beside`
     test: Test = field(init=False)
     design: float = field(init=False)  # the epsilon at which the test of the event is tight
     counts: tuple[Counts, ...] = field(init=False)  # of the test's events
@@ -78,27 +80,29 @@ class FixedSize:
             )
             self._state.keep_found(found)
         self.found = found
+        self.budget = self._budget()
+        self.beside = self._beside()
 
     def count(self) -> None:
         """Count the event, and those beside it, on fresh samples of the pair."""
         case, found, named = self.case, self.found, self.case.search.inputs
         trials = self.samples - found.spent
-        events = (found.choice.event, *(one.event for one, _, _ in self._beside()), *found.levels)
+        events = (found.choice.event, *(one.event for one, _, _ in self.beside), *found.levels)
         rows = call_size(trials, case.program.rows)
         self.test = Test(events, found.pair(named), found.places, trials, rows)
         self.design = found.choice.design_epsilon(case.claim.delta)
         self._state.fix(self.test, self.design)
-        report = reporter(case.progress, self._budget()["event"], self.design, case.claim.delta)
+        report = reporter(case.progress, self.budget["event"], self.design, case.claim.delta)
         self.counts = count_all(self.test, case.program, report, runner=self.runner, state=self._state)
-        error = self._budget()["calls"]
+        error = self.budget["calls"]
         self.single = repeated(case.program, named, found.places, error, case.claim.epsilon or 0.0, self.samples)
 
     def evidence(self) -> Evidence:
         """The least epsilon that the counts allow, for each part of the error."""
-        case, claim, found, test, budget = self.case, self.case.claim, self.found, self.test, self._budget()
+        case, claim, found, test, budget = self.case, self.case.claim, self.found, self.test, self.budget
         counts, *others = self.counts
         bounds = [EventBound.of(Witness(test.pair, test.events[0], counts), budget["event"], self.design, claim)]
-        for one, error, tight in self._beside():
+        for one, error, tight in self.beside:
             witness = Witness(test.pair, one.event, others.pop(0)).turned(one.swapped != found.choice.swapped)
             bounds.append(EventBound.of(witness, error, tight, claim))
         single, calls = self.single
@@ -143,7 +147,7 @@ class FixedSize:
 
     def _beside(self) -> list[tuple[Choice, float, float]]:
         """What is tested beside the event: each with its error, and the epsilon at which its test is tight."""
-        budget, lone, others = self._budget(), self.found.lone, self.found.choice.alternatives
+        budget, lone, others = self.budget, self.found.lone, self.found.choice.alternatives
         claim = self.case.claim
         beside = [(one, budget["alternatives"] / len(others), one.design_epsilon(claim.delta)) for one in others]
         return beside + ([] if lone is None else [(lone, budget["lone"], design_of_lone(claim.epsilon))])
