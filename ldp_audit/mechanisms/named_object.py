@@ -6,8 +6,9 @@ import importlib
 import importlib.util
 import inspect
 import sys
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 
@@ -43,12 +44,21 @@ def named_module(name: str) -> ModuleType:
     path = file.resolve()
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
-    spec = importlib.util.spec_from_file_location(str(path) if _is_taken(path) else path.stem, path)
+    called = str(path) if _is_taken(path) else path.stem
+    spec = importlib.util.spec_from_file_location(called, path, loader=_AsItStands(called, str(path)))
     if spec is None or spec.loader is None:
         raise ModuleNotFoundError(f"no module: {name}")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # where dataclasses and pickle look
     spec.loader.exec_module(module)
     return module
+
+
+class _AsItStands(SourceFileLoader):
+    """Compiles the file as it is now: Python's own cache takes a file of the same second and length for the same."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
 
 
 def _is_taken(path: Path) -> bool:

@@ -22,6 +22,7 @@ from ldp_audit.claims.settling import SettledClaim, settle_claim
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.cli import main
 from ldp_audit.mechanisms import Variable
+from ldp_audit.mechanisms.named_object import named_module
 
 Captured = pytest.CaptureFixture[str]
 X = Variable("x", 0, 1)
@@ -173,3 +174,17 @@ def test_a_claim_without_time_left_and_a_proof_that_the_checker_refuses_are_sett
     path.write_text(f"{head}\n{settled_file._sealed(content)}\n", encoding="utf-8")  # noqa: SLF001
     forged = SettledFile(path)
     assert (forged.settle(false, math.inf).verdict, forged.taken, forged.damaged) == (Verdict.REFUTED, 0, 0)
+
+
+def test_a_file_is_read_as_it_stands_though_its_size_and_time_are_those_of_what_was_read_before(
+    module: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's cache of bytecode knows a file by its second and its size: an edited claim was settled as it had been."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    before = str(named_module(str(module)).claims[0].corrected.parts)
+    then = module.stat()
+    module.write_text(CLAIMS.replace("at_most(2 * x, 2)", "at_most(3 * x, 3)"), encoding="utf-8")
+    os.utime(module, ns=(then.st_atime_ns, then.st_mtime_ns))
+    after = str(named_module(str(module)).claims[0].corrected.parts)
+    assert after != before
+    assert "3*x" in after
