@@ -179,7 +179,7 @@ def test_a_claim_without_time_left_and_a_proof_that_the_checker_refuses_are_sett
 def test_a_file_is_read_as_it_stands_though_its_size_and_time_are_those_of_what_was_read_before(
     module: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Python's cache of bytecode knows a file by its second and its size: an edited claim was settled as it had been."""
+    """Python's bytecode cache knows a file by its second and its size: an edited claim was settled as before."""
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     before = str(named_module(str(module)).claims[0].corrected.parts)
     then = module.stat()
