@@ -1,8 +1,8 @@
 """The independent checker: verifies the evidence of every part of a report.json, with the standard library alone.
 
-It shares no code with the engines: whoever distrusts the search need read only this file, recheck_functions.py and
-recheck_alone.py. `part` takes one formal statement with its evidence and returns the verdict that the evidence shows;
-recheck_report.py derives the verdicts of claims from these.
+It shares no code with the engines: whoever distrusts the search need read only this file, recheck_functions.py,
+recheck_ranges.py and recheck_alone.py. `part` takes one formal statement with its evidence and returns the verdict that
+the evidence shows; recheck_report.py derives the verdicts of claims from these.
 
 A statement relates two expressions over a domain, which is a list of variables. A variable has two ends, each missing,
 included or excluded, in terms of variables before it; it may be whole; and it may be linked: the exponential or the
@@ -50,12 +50,14 @@ from ldp_audit.claims.recheck_functions import (
     times,
 )
 from ldp_audit.claims.recheck_functions import RefusedError as RefusedError
+from ldp_audit.claims.recheck_ranges import Range, is_defined, range_of, range_of_variable
 
 INTERVALS["sqrt"] = lambda a: power(a, Fraction(1, 2), INTERVALS)
+INTERVALS["sign"] = lambda a: hull(*(Fraction((end > 0) - (end < 0)) for end in a))
 INTERVALS["Alone"] = alone
 EXACT: Algebra = {key: function for key, function in INTERVALS.items() if not isinstance(key, str)}
 """Intervals without functions: from rational points it computes rational points."""
-TOTAL = frozenset({"exp", "erf", "Abs", "Max", "Min", "Ind", "Ceil"})
+TOTAL = frozenset({"exp", "erf", "Abs", "Max", "Min", "Ind", "Ceil", "sign"})
 """Functions that are defined for all real arguments."""
 RELATIONS = {"==": operator.eq, "!=": operator.ne, "<=": operator.le, "<": operator.lt}
 NEGATIONS = {"==": "!=", "!=": "==", "<=": "<", "<": "<="}
@@ -156,12 +158,16 @@ def exponent_of(node: ast.BinOp, env: Mapping[str, Interval], largest: int) -> F
 def power(base: Any, exponent: Fraction, algebra: Algebra) -> Any:
     """The base to the exponent. 0**0 is 1, as for the engines, and 0 has no negative power.
 
-    A fractional power is exp(exponent ln base), of a positive interval, or of 0 itself with a positive exponent.
+    A fractional power is exp(exponent ln base), of a positive interval, or of 0 itself with a positive exponent; that
+    of the square of a rational number is exact.
     """
     if exponent.denominator != 1:
         require(algebra is INTERVALS and (any(base) or exponent > 0), "a root where there is none")
         if not any(base):
             return base
+        root = Fraction(math.isqrt(max(0, base[0].numerator)), math.isqrt(base[0].denominator))
+        if base[0] == base[1] == root**2 and exponent.denominator == 2:
+            return power((root, root), 2 * exponent, algebra)
         return INTERVALS["exp"](INTERVALS[ast.Mult](INTERVALS["log"](base), (exponent, exponent)))
     result = algebra[int](1)
     for bit in f"{abs(int(exponent)):b}":
@@ -219,13 +225,13 @@ def put(text: str, name: str, value: str) -> str:
     return re.sub(rf"\b{name}\b", f"({value})", text)
 
 
-def put_for_call(text: str, call: ast.expr, name: str) -> str:
-    """The expression with a variable in place of a call."""
-    wanted = ast.dump(call)
+def put_for(text: str, part: ast.expr, name: str) -> str:
+    """The expression with a variable in place of a part."""
+    wanted = ast.dump(part)
 
     class Replaced(ast.NodeTransformer):
-        def visit_Call(self, node: ast.Call) -> ast.expr:
-            return ast.Name(name) if ast.dump(node) == wanted else self.generic_visit(node)  # type: ignore[return-value]
+        def visit(self, node: ast.AST) -> Any:
+            return ast.Name(name) if ast.dump(node) == wanted else super().visit(node)
 
     parsed(text)
     return ast.unparse(Replaced().visit(ast.parse(text, mode="eval")))
@@ -268,7 +274,7 @@ class DomainVariable:
         """Whether no expression determines it."""
         return self.function is None
 
-    def ends(self) -> list[tuple[str, str, str]]:
+    def ends(self) -> list[Relation]:
         """Its domain, as relations of expressions."""
         found = []
         if self.lower is not None:
@@ -289,6 +295,8 @@ class DomainVariable:
 
 
 Domain = dict[str, DomainVariable]
+Relation = tuple[str, str, str]
+"""An expression, "<=" or "<", and another expression."""
 
 
 def declared(s: Mapping[str, Any]) -> Domain:
@@ -363,6 +371,7 @@ class Universal:
     """left RELATION right at all points of a domain.
 
     given: expressions for some variables; it is only claimed where these have these values.
+    premises: relations of expressions; it is only claimed where they hold.
     """
 
     left: str
@@ -370,10 +379,27 @@ class Universal:
     right: str
     domain: Domain
     given: Mapping[str, str] = field(default_factory=dict)
+    premises: tuple[Relation, ...] = ()
 
     def about(self, left: str, relation: str, right: str) -> Universal:
         """Another relation on the same domain."""
         return replace(self, left=left, relation=relation, right=right)
+
+    def mapped(self, change: Callable[[str], str], domain: Domain) -> Universal:
+        """The relation with its expressions changed, on another domain."""
+        given = {name: change(text) for name, text in self.given.items()}
+        premises = tuple((change(left), relation, change(right)) for left, relation, right in self.premises)
+        return Universal(change(self.left), self.relation, change(self.right), domain, given, premises)
+
+    def at(self, name: str, value: str) -> Universal:
+        """The relation with a number in place of a variable, in the domains of the others as well."""
+
+        def change(text: str) -> str:
+            return put(text, name, value)
+
+        rest = {n: v.mapped(change) for n, v in self.domain.items() if n != name}
+        rest = {n: replace(v, moved=v.moved or v.exp_of != self.domain[n].exp_of) for n, v in rest.items()}
+        return self.mapped(change, rest)
 
 
 Evidence = Mapping[str, Any]
@@ -389,11 +415,13 @@ def by_halves(claim: Universal, evidence: Evidence) -> None:
     """The domain is cut at an expression `at` in earlier variables, and each half, which has the cut, has its proof.
 
     x <= at or at <= x at every point, so that the halves cover the domain. The end that the cut replaces is forgotten:
-    a half may be larger than its share, never smaller. Its other end stays as open or closed as it was.
+    a half may be larger than its share, never smaller. Its other end stays as open or closed as it was. A whole number
+    that is not at most a whole number is at least the next one.
     """
     v, at, before = claim.domain[evidence["variable"]], evidence["at"], list(claim.domain)
     require(names(at) <= {*before[: before.index(v.name)]}, "a domain is cut at what comes after it")
-    below, above = replace(v, upper=at, upper_open=False), replace(v, lower=at, lower_open=False)
+    onwards = str(int(at) + 1) if v.integer and re.fullmatch("-?[0-9]{1,9}", at) else at
+    below, above = replace(v, upper=at, upper_open=False), replace(v, lower=onwards, lower_open=False)
     for half, cut in (("below", below), ("above", above)):
         everywhere(replace(claim, domain={**claim.domain, v.name: cut}), evidence[half])
 
@@ -411,30 +439,144 @@ def by_cases(claim: Universal, evidence: Evidence) -> None:
     require(own.integer and proofs.keys() == whole, f"not every {own.name} is there")
     require(own.name not in claim.given, f"{own.name} is given")
     for value, proof in proofs.items():
-
-        def at(text: str, value: str = value) -> str:
-            return put(text, own.name, value)
-
-        rest = {name: v.mapped(at) for name, v in claim.domain.items() if name != own.name}
-        rest = {n: replace(v, moved=v.moved or v.exp_of != claim.domain[n].exp_of) for n, v in rest.items()}
-        given = {name: at(text) for name, text in claim.given.items()}
-        everywhere(Universal(at(claim.left), claim.relation, at(claim.right), rest, given), proof)
+        everywhere(claim.at(own.name, value), proof)
 
 
-def by_steps(claim: Universal, evidence: Evidence) -> None:
-    """A new variable in place of each Ceil(e), which lies in e <= Ceil(e) < e + 1: more values than it takes."""
-    left, right, domain = claim.left, claim.right, dict(claim.domain)
-    for name, text in evidence["letters"].items():
-        call = parsed(text)
-        is_step = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Ceil"
-        require(is_step and len(call.args) == 1 and not call.keywords, "a step of another kind")  # type: ignore[attr-defined]
-        inner = ast.unparse(call.args[0])  # type: ignore[attr-defined]
-        own = re.fullmatch(r"step_\d+_*", name) and name not in domain
-        require(own and names(inner) <= domain.keys(), "a step of what is unknown")
-        left, right = (put_for_call(side, call, name) for side in (left, right))
-        ends = {"lower": inner, "upper": f"({inner}) + 1", "lower_open": False, "upper_open": True}
-        domain[name] = DomainVariable(name, **ends, integer=False, exp_of=None, log_of=None)
-    everywhere(replace(claim, left=left, right=right, domain=domain), evidence["proof"])
+def by_terms(claim: Universal, evidence: Evidence) -> None:
+    """A new variable in place of each of some terms, between ends that hold all values of the term.
+
+    The relation for all values between the ends holds for those that the term takes. A number is enclosed by interval
+    arithmetic, and replaced in the domains too; a term with variables lies in the range that its form shows
+    (recheck_ranges.py), which must show that it is defined as well; and Ceil(e) in e <= Ceil(e) < e + 1.
+    """
+    for name, read in evidence["letters"].items():
+        node, text = parsed(read["is"]), read["is"]
+        own = re.fullmatch(r"term_\d+_*", name) and name not in claim.domain
+        require(own and names(text) <= claim.domain.keys(), "a term of what is unknown")
+        v = DomainVariable(name, **{key: read[key] for key in _ENDS}, integer=False, exp_of=None, log_of=None)
+        require(type(v.lower_open) is bool and type(v.upper_open) is bool, "a term whose ends are not well declared")
+        domain = claim.domain
+        if names(text):
+            _require_range(node, v, claim, read.get("defined"))
+            domain = {**domain, name: v}
+        else:
+            low, high = evaluate(node, {}, INTERVALS)
+            _require_within(Range(low, low_open=False, high=high, high_open=False), v)
+            domain = {name: v, **{n: u.mapped(_putting(node, name)) for n, u in domain.items()}}
+        claim = claim.mapped(_putting(node, name), domain)
+    everywhere(claim, evidence["proof"])
+
+
+def _require_range(node: ast.expr, v: DomainVariable, claim: Universal, defined: Evidence | None) -> None:
+    """RefusedError unless a term lies between the ends, and is defined: by its range, or by a proof about its root."""
+    is_step = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Ceil"
+    if is_step:
+        ends = [ast.dump(parsed(end)) for end in (v.lower, v.upper)]
+        inner = ast.dump(node.args[0]), ast.dump(parsed(f"({v.lower}) + 1"))  # type: ignore[attr-defined]
+        require((*ends, v.lower_open, v.upper_open) == (*inner, False, True), "a step of another kind")
+        return
+    ranges = ranges_of(claim.domain)
+    if defined is not None:
+        is_root = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("sqrt", "log")
+        relation = require(is_root and {"sqrt": "<=", "log": "<"}[node.func.id], "no root")  # type: ignore[attr-defined]
+        everywhere(claim.about("0", relation, ast.unparse(node.args[0])), defined)  # type: ignore[attr-defined]
+    else:
+        whole = {n for n, u in claim.domain.items() if u.integer}
+        require(is_defined(node, ranges, whole), "a term that may be undefined")
+    _require_within(range_of(node, ranges), v)
+
+
+def ranges_of(domain: Domain) -> dict[str, Range]:
+    """The range of each variable."""
+    found: dict[str, Range] = {}
+    for name, v in domain.items():
+        lower, upper = (None if end is None else parsed(end) for end in (v.lower, v.upper))
+        is_exponential = v.function == "exp"
+        found[name] = range_of_variable(
+            (lower, v.lower_open), (upper, v.upper_open), found, integer=v.integer, exponential=is_exponential
+        )
+    return found
+
+
+def _require_within(span: Range, v: DomainVariable) -> None:
+    """RefusedError unless all of a range lies between the ends, which are numbers, of a variable."""
+    lower, upper = (None if end is None else evaluate(end, {}, EXACT)[0] for end in (v.lower, v.upper))
+    above = lower is None or (
+        span.low is not None and (span.low > lower or (span.low == lower and (span.low_open or not v.lower_open)))
+    )
+    below = upper is None or (
+        span.high is not None and (span.high < upper or (span.high == upper and (span.high_open or not v.upper_open)))
+    )
+    require(above and below, f"{v.name} may lie outside of its ends")
+
+
+def _putting(node: ast.expr, name: str) -> Callable[[str], str]:
+    return lambda text: put_for(text, node, name)
+
+
+def by_induction(claim: Universal, evidence: Evidence) -> None:
+    """A whole number n without an upper end: the relation at the first n; and at n + 1 if it holds at n.
+
+    No other domain depends on n. For the step a letter stands for each B**n, and B**(c n + d), with whole c and d, is a
+    power of the letter times one of B; at n + 1 the letter is B times what it is at n. So B may be anything that
+    does not contain n, as n >= 0; where B or the letter is divided by, it is shown not to be 0. The letter lies in the
+    range of B**n.
+    """
+    own, powers = claim.domain[evidence["variable"]], evidence["powers"]
+    first = evaluate(require(own.lower, "no end"), {}, EXACT)[0]
+    first = math.floor(first) + 1 if own.lower_open else math.ceil(first)
+    alone = own.integer and own.upper is None and own.is_free and own.name not in claim.given and first >= 0
+    others = {n: v for n, v in claim.domain.items() if n != own.name}
+    require(alone and not any(own.name in names(t) for v in others.values() for t in v.texts()), "no such induction")
+    require(not any(own.name in names(text) for text in claim.given.values()), "a path that depends on it")
+    everywhere(claim.at(own.name, str(first)), evidence["start"])
+    n = replace(own, lower=str(first), lower_open=False)
+    domain: Domain = {own.name: n, **others}
+    spans = ranges_of(domain)
+    for name, read in powers.items():
+        known = re.fullmatch(r"power_\d+_*", name) and name not in domain
+        require(known and names(read["base"]) <= others.keys(), "a power of what is unknown")
+        v = DomainVariable(name, **{k: read[k] for k in _ENDS}, integer=False, exp_of=None, log_of=None)
+        require(type(v.lower_open) is bool and type(v.upper_open) is bool, "a power whose ends are not well declared")
+        _require_within(range_of(parsed(f"({read['base']})**{own.name}"), spans), v)
+        domain = {**domain, name: v}
+
+    def folded(text: str) -> str:
+        return _with_powers(text, own.name, first, {name: read["base"] for name, read in powers.items()})
+
+    def onwards(text: str) -> str:
+        for name, read in powers.items():
+            text = put(text, name, f"{name}*({read['base']})")
+        return put(text, own.name, f"{own.name} + 1")
+
+    here = folded(claim.left), claim.relation, folded(claim.right)
+    require(claim.relation in ("<=", "<"), "an induction on no inequality")
+    step = Universal(onwards(here[0]), claim.relation, onwards(here[2]), domain, dict(claim.given), (here,))
+    everywhere(step, evidence["step"])
+
+
+_ENDS = ("lower", "upper", "lower_open", "upper_open")
+
+
+def _with_powers(text: str, n: str, first: int, letters: Mapping[str, str]) -> str:
+    """The expression with B**(c n + d) as letter**c B**d, where the letter is B**n; RefusedError for others of n."""
+    bases = {ast.dump(parsed(base)): name for name, base in letters.items()}
+
+    class Folded(ast.NodeTransformer):
+        def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+            if not (isinstance(node.op, ast.Pow) and n in names(ast.unparse(node.right))):
+                return self.generic_visit(node)  # type: ignore[return-value]
+            top, bottom = evaluate(node.right, {n: generator(n)}, RATIOS)
+            c, d = (Fraction(top.get(m, 0)) / bottom.get((), 1) for m in (((n, 1),), ()))
+            linear = top.keys() <= {(), ((n, 1),)} and bottom.keys() == {()} and c.denominator == d.denominator == 1
+            require(linear and (c < 0 or c * first + d >= 0), "an exponent of another kind")
+            name = require(bases.get(ast.dump(node.left)), "a power without a letter")
+            factors = [f"({base})**{abs(k)}" for base, k in ((name, c), (ast.unparse(node.left), d)) if k > 0]
+            below = [f"({base})**{abs(k)}" for base, k in ((name, c), (ast.unparse(node.left), d)) if k < 0]
+            return parsed("*".join(factors or ["1"]) + (f"/({'*'.join(below)})" if below else ""))
+
+    parsed(text)
+    return ast.unparse(Folded().visit(ast.parse(text, mode="eval")))
 
 
 def by_box(claim: Universal, evidence: Evidence) -> None:  # noqa: ARG001  (a box has no evidence but its kind)
@@ -513,6 +655,7 @@ class Slacks:
     * ln u has `lo` = ln u - (1 - 1/u) and `hi` = u - 1 - ln u where u > 0. Both are 0 at u = 1: never positive, and its
       own ends are not used.
     * A variable whose two ends are one expression has that value, and no slacks.
+    * The premise a <= b has `lo_given_0` = b - a, the next one `lo_given_1`, and so on: positive for a < b.
 
     What is checked when it is made: all that the two sides reach is defined. Each divisor must be one of the evidence's
     `divisors` up to sign, each a positive form; and of a domain's divisors only forms in the slacks of *earlier*
@@ -530,7 +673,11 @@ class Slacks:
         )
         single = {n: v.lower for n, v in self.domain.items() if v.lower is not None and v.lower == v.upper}
         self.given: dict[str, str] = {**single, **claim.given}
-        self.needed = reached([claim.left, claim.right, *self.given.values()], self.domain)
+        used = {name for text in (evidence.get("gap", "0"), *evidence["divisors"]) for name in names(text)}
+        premises = {f"lo_given_{place}": one for place, one in enumerate(claim.premises)}
+        premises = {name: one for name, one in premises.items() if name in used}
+        of_premises = [side for one in premises.values() for side in (one[0], one[2])]
+        self.needed = reached([claim.left, claim.right, *of_premises, *self.given.values()], self.domain)
         self.powers = known_powers(self.domain, self.given)
         self.env: dict[str, Ratio] = {}
         self.signs: dict[str, int] = {}
@@ -541,13 +688,16 @@ class Slacks:
                 self.env[name] = self.powers.get(name, generator(name))
             if name in self.needed and name not in self.powers:
                 self._add(v)
+        for name, (lower, relation, upper) in premises.items():
+            low, high = (evaluate(side, self.env, RATIOS) for side in (lower, upper))
+            self.env[name], self.signs[name] = minus(high, low), 1 + (relation == "<")
         self.texts: list[str] = evidence["divisors"]
         require(
             all(sign(parsed(text), self.signs) == 2 for text in self.texts),
             "the form of a divisor does not show that it never vanishes",
         )
         self.forms = [evaluate(text, self.env, RATIOS) for text in self.texts]
-        self._check_defined([claim.left, claim.right])
+        self._check_defined([claim.left, claim.right], of_premises)
         left, right = (evaluate(side, self.env, RATIOS) for side in (claim.left, claim.right))
         self.gap = minus(right, left)
 
@@ -572,11 +722,16 @@ class Slacks:
                 self.env[upper] = minus(evaluate(v.upper, self.env, RATIOS), here)
                 self.signs[upper] = 1 + v.upper_open
 
-    def _check_defined(self, sides: Sequence[str]) -> None:
+    def _check_defined(self, sides: Sequence[str], premises: Sequence[str]) -> None:
+        """What is shown by a premise, or by the slack of a later variable, does not show that it is defined itself."""
         places = {name: place for place, name in enumerate(self.domain)}
         depths = [
-            max((places[re.sub("^(lo|hi)_", "", name)] for name in names(text)), default=-1) for text in self.texts
+            max((places.get(re.sub("^(lo|hi)_", "", name), len(places)) for name in names(text)), default=-1)
+            for text in self.texts
         ]
+        bare = [form for form, depth in zip(self.forms, depths, strict=True) if depth < len(places)]
+        for text in premises:
+            undivided(text, self.env, [*bare, *self.powers.values()])
         for name in self.needed:
             v = self.domain[name]
             earlier = [form for form, depth in zip(self.forms, depths, strict=True) if depth < places[name]]
@@ -639,8 +794,9 @@ def by_rise(claim: Universal, evidence: Evidence) -> None:
     Continuous: a divisor of f must not vanish at the beginning, where the slacks of x and of all that moves with it may
     be 0 although they are positive on the domain. Inside: the point must stay in the domain while x moves, so a linked
     variable that moves has no end that it could cross (`_never_leaves`). At the beginning a linked variable is e**0,
-    ln 1, or one that is known not to move and has the same argument.
+    ln 1, or one that is known not to move and has the same argument. Premises need not hold on the way: none is used.
     """
+    claim = replace(claim, premises=())
     slacks, x, side = Slacks(claim, evidence), evidence["variable"], evidence.get("from", "lower")
     domain, env = claim.domain, slacks.env
     v = domain[x]
@@ -718,7 +874,8 @@ RULES: dict[str, Callable[[Universal, Evidence], None]] = {
     "certificate": by_form,
     "halves": by_halves,
     "cases": by_cases,
-    "steps": by_steps,
+    "terms": by_terms,
+    "induction": by_induction,
     "box": by_box,
     "rise": by_rise,
 }
@@ -738,11 +895,19 @@ class ReportedStatement:
     domain: Domain
     constant: str | None
     evidence: Evidence
+    premises: tuple[Relation, ...] = ()
 
     def near(self) -> Domain:
         """The variables that the sides reach: a relation for all their values needs no others."""
-        kept = reached([self.left, self.right], self.domain)
+        of_premises = [side for one in self.premises for side in (one[0], one[2])]
+        kept = reached([self.left, self.right, *of_premises], self.domain)
         return {name: self.domain[name] for name in kept}
+
+    def inside(self, point: Mapping[str, Any]) -> dict[str, Interval]:
+        """The values of all variables at a point of the domain at which the premises hold."""
+        env = inside(self.domain, point)
+        require(all(holds(*one, env) for one in self.premises), "a premise does not hold there")
+        return env
 
 
 def part(s: Mapping[str, Any]) -> str:
@@ -750,8 +915,10 @@ def part(s: Mapping[str, Any]) -> str:
     begin()
     domain = declared(s)
     read = {key: s[key] for key in ("quantifier", "left", "relation", "right", "evidence")}
-    statement = ReportedStatement(**read, domain=domain, constant=s.get("constant"))
-    known = names(statement.left) | names(statement.right) <= domain.keys()
+    premises = tuple((left, relation, right) for left, relation, right in s.get("given", ()))
+    statement = ReportedStatement(**read, domain=domain, constant=s.get("constant"), premises=premises)
+    every = (statement.left, statement.right, *(side for one in premises for side in (one[0], one[2])))
+    known = all(names(side) <= domain.keys() for side in every) and all(one[1] in ("<=", "<") for one in premises)
     require(known and statement.relation in RELATIONS, "not a well-formed statement")
     if statement.evidence["kind"] == "undecided":
         return "UNDECIDED"
@@ -761,32 +928,32 @@ def part(s: Mapping[str, Any]) -> str:
 
 def from_values(s: ReportedStatement) -> str:
     """A statement about numbers is what both sides' values say."""
-    require(not s.domain, "values of variables")
+    require(not s.domain and not s.premises, "values of variables")
     return "PROVED" if holds(s.left, s.relation, s.right, {}, s.evidence) else "REFUTED"
 
 
 def from_counterexample(s: ReportedStatement) -> str:
     """One point of the domain at which the relation fails refutes that it holds everywhere."""
-    require(not holds(s.left, s.relation, s.right, inside(s.domain, s.evidence["point"]), s.evidence), "it holds there")
+    require(not holds(s.left, s.relation, s.right, s.inside(s.evidence["point"]), s.evidence), "it holds there")
     return "REFUTED"
 
 
 def from_example(s: ReportedStatement) -> str:
     """One point of the domain at which the relation holds proves that there is one."""
-    require(holds(s.left, s.relation, s.right, inside(s.domain, s.evidence["point"]), s.evidence), "it does not there")
+    require(holds(s.left, s.relation, s.right, s.inside(s.evidence["point"]), s.evidence), "it does not there")
     return "PROVED"
 
 
 def from_proof(s: ReportedStatement) -> str:
     """A relation on a domain that is not empty."""
-    inside(s.domain, s.evidence["inside"])
-    everywhere(Universal(s.left, s.relation, s.right, s.near()), s.evidence)
+    s.inside(s.evidence["inside"])
+    everywhere(Universal(s.left, s.relation, s.right, s.near(), premises=s.premises), s.evidence)
     return "PROVED"
 
 
 def from_solver(s: ReportedStatement) -> str:
     """z3's answer cannot be verified, but the relation must not fail at the point that shows the domain not empty."""
-    at = inside(s.domain, s.evidence["inside"])
+    at = s.inside(s.evidence["inside"])
     a, b = (evaluate(side, at, INTERVALS) for side in (s.left, s.right))
     undecided = a != b and a[0] <= b[1] and b[0] <= a[1]
     require(undecided or holds(s.left, s.relation, s.right, at), "it fails at the point of its own domain")
@@ -803,6 +970,7 @@ def from_denial(s: ReportedStatement) -> str:
 
 def any_positive(s: ReportedStatement) -> str:
     """The constant of "there is one constant for all": any number > 0, whatever the other variables are."""
+    require(not s.premises, "a constant under a premise")
     own = s.domain[require(s.constant, "there is no constant")]
     free = own.is_free and not own.integer and own.ends() == [("0", "<", own.name)]
     require(free and own.name == next(iter(s.domain)), f"{own.name} is not any number > 0")
@@ -840,11 +1008,45 @@ def from_escape(s: ReportedStatement) -> str:
     return "REFUTED"
 
 
+def root_of(s: ReportedStatement) -> None:
+    """Check that both sides are equal at a point of the domain: at a root of a factor of right - left.
+
+    Along one free variable, which no other domain contains, with the others at a point: right - left is a product of
+    polynomials in it, one of which has opposite signs at two numbers. Both lie in the domain, and so does all between.
+    """
+    x, (low, high), rest = s.evidence["variable"], s.evidence["between"], s.evidence["point"]
+    v = s.domain[x]
+    require(v.is_free and not v.integer and not s.premises, "a root of another kind")
+    require(not any(x in names(text) for u in s.domain.values() for text in u.texts()), f"a domain moves with {x}")
+    for end in (low, high):
+        inside(s.domain, {**rest, x: end})
+
+    def at(text: str) -> Ratio:
+        for name, value in rest.items():
+            text = put(text, name, value)
+        undivided(text, {x: generator(x)}, [])
+        return evaluate(text, {x: generator(x)}, RATIOS)
+
+    factor, cofactor, gap = at(s.evidence["factor"]), at(s.evidence["cofactor"]), minus(at(s.right), at(s.left))
+    require(same(gap, by(factor, cofactor)), "the product of the factors is not the gap")
+    ends = [evaluate(s.evidence["factor"], {x: INTERVALS[int](end)}, INTERVALS) for end in (low, high)]
+    require(ends[0][1] < 0 < ends[1][0] or ends[1][1] < 0 < ends[0][0], "the factor does not change its sign")
+
+
+def from_root(s: ReportedStatement) -> str:
+    """Where both sides are equal, a strict inequality fails, and one that is not strict holds."""
+    root_of(s)
+    shown = {("for all", "<"): "REFUTED", ("for all", "!="): "REFUTED", ("there is", "=="): "PROVED"}
+    return require({**shown, ("there is", "<="): "PROVED"}.get((s.quantifier, s.relation)), "a root shows nothing here")
+
+
 VERDICTS: dict[tuple[str, str], Callable[[ReportedStatement], str]] = {
     ("for all", "value"): from_values,
     ("there is", "value"): from_values,
     ("for all", "counterexample"): from_counterexample,
     ("there is", "example"): from_example,
+    ("for all", "root"): from_root,
+    ("there is", "root"): from_root,
     ("for all", "smt"): from_solver,
     **{("for all", kind): from_proof for kind in RULES},
     ("there is", "denial"): from_denial,

@@ -68,14 +68,14 @@ def hull(*numbers: Fraction) -> Interval:
 
 
 def increasing(function: str, a: Interval) -> Interval:
-    """exp or ln by `decimal`, which rounds them correctly: outward in the 60th digit."""
+    """exp or ln by `decimal`, which rounds them correctly: outward in the 60th digit; exact at exp 0 and ln 1."""
     ends = []
     take(1, size(a))
     for end, way, onwards in ((a[0], decimal.ROUND_FLOOR, "next_minus"), (a[1], decimal.ROUND_CEILING, "next_plus")):
         context = decimal.Context(prec=60, rounding=way, Emin=-9999, Emax=99999)
         argument = context.divide(decimal.Decimal(end.numerator), decimal.Decimal(end.denominator))
         value = getattr(context, function)(argument)
-        is_exact = function == "ln" and argument == 1  # the neighbour of 0 would have ten thousand digits
+        is_exact = end == (function == "ln")  # the neighbour of 0 would have ten thousand digits
         ends.append(Fraction(value if is_exact else getattr(context, onwards)(value)))
     return hull(*ends)
 
@@ -136,6 +136,25 @@ def _erf(x: Fraction) -> Interval:
     return max(Fraction(0), (value - lost) * scale[0]), (value + lost) * scale[1]
 
 
+def whole(a: Interval) -> int:
+    """The whole number that an interval is; RefusedError for others, and for large ones."""
+    require(a[0] == a[1] and a[0].denominator == 1 and abs(a[0]) < 10**4, "not a moderate whole number")
+    return int(a[0])
+
+
+def _binomial(n: Interval, k: Interval) -> Interval:
+    top, chosen = whole(n), whole(k)
+    require(top >= 0, "a binomial coefficient of a negative number")
+    take(top)
+    return hull(Fraction(math.comb(top, chosen) if chosen >= 0 else 0))
+
+
+def _factorial(n: Interval) -> Interval:
+    require(whole(n) >= 0, "the factorial of a negative number")
+    take(whole(n))
+    return hull(Fraction(math.factorial(whole(n))))
+
+
 INTERVALS: dict[Hashable, Callable[..., Interval]] = {
     int: lambda n: (number(n), number(n)),
     ast.Add: _counted(lambda a, b: (a[0] + b[0], a[1] + b[1])),
@@ -153,6 +172,8 @@ INTERVALS: dict[Hashable, Callable[..., Interval]] = {
     "Pi": lambda: (_PI, _PI + Fraction(1, 10**59)),
     "Fl": rounded,
     "Ceil": lambda a: (Fraction(math.ceil(a[0])), Fraction(math.ceil(a[1]))),
+    "factorial": _factorial,
+    "binomial": _binomial,
 }
 """Operations by the node of Python's syntax tree, functions by name."""
 

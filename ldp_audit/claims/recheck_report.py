@@ -102,7 +102,7 @@ def _restricts(evidence: dict[str, Any]) -> None:
     own, under = evidence["parts"], evidence["condition"]
     recheck.require(len(own) == len(under), "the condition has not as many parts as the claim")
     for part, restricted in zip(own, under, strict=True):
-        for key in ("left", "relation", "right", "quantifier", "constant"):
+        for key in ("left", "relation", "right", "quantifier", "constant", "given"):
             recheck.require(part.get(key) == restricted.get(key), f"the condition changes the {key} of a part")
         after = recheck.declared(restricted)
         for name, old in recheck.declared(part).items():
@@ -130,7 +130,8 @@ def _shows(part: dict[str, Any], bound: tuple[str, str, str], after: recheck.Dom
     """Whether a proved part states the bound for variables with the condition's domains."""
     own = recheck.declared(part)
     alike = all(after.get(name, variable) == variable for name, variable in own.items())
-    return alike and part["quantifier"] == "for all" and (part["left"], part["relation"], part["right"]) == bound
+    everywhere = part["quantifier"] == "for all" and not part.get("given")
+    return alike and everywhere and (part["left"], part["relation"], part["right"]) == bound
 
 
 def by_solver_alone(evidence: dict[str, Any]) -> bool:
@@ -145,9 +146,10 @@ _ENGINES = {
     "constant": {"certificate"},
     "escape": {"certificate"},
     "rise": {"rise"},
-    "steps": {"steps"},
+    "induction": {"induction"},
     "box": {"interval"},
     "smt": {"smt"},
+    "root": {"root"},
     "counterexample": {"search", "smt"},
     "example": {"search", "smt"},
     "undecided": {"none", "recompute"},
@@ -156,10 +158,15 @@ _ENGINES = {
 
 def engines_of(part: dict[str, Any]) -> set[str]:
     """The engines that leave such evidence; for halves and cases its leaves tell which."""
-    evidence = part["evidence"]["proof"] if part["evidence"]["kind"] == "denial" else part["evidence"]
+    evidence = part["evidence"]
+    while evidence["kind"] in ("denial", "terms"):
+        evidence = evidence["proof"]
     if evidence["kind"] not in ("halves", "cases"):
         return _ENGINES[evidence["kind"]]
-    boxes = _leaves(evidence) == {"box"}
+    leaves = _leaves(evidence)
+    if "induction" in leaves:
+        return {"induction"}
+    boxes = leaves == {"box"}
     if evidence["kind"] == "cases":
         return {"enumeration", "interval"} if boxes else {"enumeration"}
     linked = any({"exp_of", "log_of"} & variable.keys() for variable in part["variables"])
@@ -169,6 +176,7 @@ def engines_of(part: dict[str, Any]) -> set[str]:
 def _leaves(evidence: dict[str, Any]) -> set[str]:
     inner = [evidence[half] for half in ("below", "above") if half in evidence]
     inner += evidence.get("proofs", {}).values()
+    inner += [evidence["proof"]] if evidence["kind"] == "terms" else []
     return set().union(*map(_leaves, inner)) if inner else {evidence["kind"]}
 
 

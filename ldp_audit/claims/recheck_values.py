@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from ldp_audit.claims import recheck
-from ldp_audit.claims.recheck_functions import INTERVALS, Interval, RefusedError, hull, require
+from ldp_audit.claims.recheck_functions import INTERVALS, Interval, RefusedError, hull, require, whole
 
 Env = Mapping[str, Interval]
 
@@ -62,19 +62,14 @@ def _negative(a: Interval) -> Interval:
 def _power(base: Interval, exponent: Interval) -> Interval:
     if exponent[0] == exponent[1] and abs(exponent[0]) < 10**5:
         return recheck.power(base, exponent[0], INTERVALS)
-    return exponential(INTERVALS[ast.Mult](exponent, INTERVALS["log"](base)))
-
-
-def exponential(a: Interval) -> Interval:
-    """exp, exactly 1 at 0."""
-    return INTERVALS["exp"](a) if any(a) else (Fraction(1), Fraction(1))
+    return INTERVALS["exp"](INTERVALS[ast.Mult](exponent, INTERVALS["log"](base)))
 
 
 def _ratio_of_exponentials(sign_above: int, sign_below: int) -> Callable[[Interval], Interval]:
     """(e**a + sign_above e**-a) / (e**a + sign_below e**-a), which is monotone where a does not change its sign."""
 
     def found(a: Interval) -> Interval:
-        square = exponential(INTERVALS[ast.Mult](a, hull(Fraction(2))))
+        square = INTERVALS["exp"](INTERVALS[ast.Mult](a, hull(Fraction(2))))
         above, below = (INTERVALS[ast.Add](square, hull(Fraction(sign))) for sign in (sign_above, sign_below))
         return INTERVALS[ast.Div](above, below)
 
@@ -83,36 +78,21 @@ def _ratio_of_exponentials(sign_above: int, sign_below: int) -> Callable[[Interv
 
 def _half_sum(sign: int) -> Callable[[Interval], Interval]:
     def found(a: Interval) -> Interval:
-        back = INTERVALS[ast.Mult](exponential(_negative(a)), hull(Fraction(sign)))
-        return INTERVALS[ast.Mult](INTERVALS[ast.Add](exponential(a), back), hull(Fraction(1, 2)))
+        back = INTERVALS[ast.Mult](INTERVALS["exp"](_negative(a)), hull(Fraction(sign)))
+        return INTERVALS[ast.Mult](INTERVALS[ast.Add](INTERVALS["exp"](a), back), hull(Fraction(1, 2)))
 
     return found
 
 
-def _whole(a: Interval) -> int:
-    require(a[0] == a[1] and a[0].denominator == 1 and abs(a[0]) < 10**4, "not a moderate whole number")
-    return int(a[0])
-
-
-def _binomial(n: Interval, k: Interval) -> Interval:
-    top, chosen = _whole(n), _whole(k)
-    require(top >= 0, "a binomial coefficient of a negative number")
-    return hull(Fraction(math.comb(top, chosen) if chosen >= 0 else 0))
-
-
 _FUNCTIONS: dict[str, Callable[..., Interval]] = {
-    "exp": exponential,
     "cosh": _half_sum(1),
     "sinh": _half_sum(-1),
     "tanh": _ratio_of_exponentials(-1, 1),
     "coth": _ratio_of_exponentials(1, -1),
     "floor": lambda a: (Fraction(math.floor(a[0])), Fraction(math.floor(a[1]))),
     "ceiling": lambda a: (Fraction(math.ceil(a[0])), Fraction(math.ceil(a[1]))),
-    "sign": lambda a: hull(*(Fraction((end > 0) - (end < 0)) for end in a)),
-    "factorial": lambda a: hull(Fraction(math.factorial(_whole(a)))),
-    "binomial": _binomial,
 }
-"""Functions that only occur in what was written, and exp, whose value at 0 is exact here."""
+"""Functions that only occur in what was written."""
 
 
 def _added(term: ast.expr, limits: list[ast.expr], env: Env) -> Interval:
@@ -128,11 +108,11 @@ def _added(term: ast.expr, limits: list[ast.expr], env: Env) -> Interval:
         return _added(term, inner, {**env, name: hull(Fraction(index))})
 
     if not (is_infinite(low) or is_infinite(high)):
-        first, last = _whole(value_of(low, env)), _whole(value_of(high, env))
+        first, last = whole(value_of(low, env)), whole(value_of(high, env))
         require(-1 <= last - first < _TERMS, "a sum of too many terms, or of fewer than none")
         return _total(at(index) for index in range(first, last + 1))
     sides: list[Interval] = []
-    start = 0 if is_infinite(low) and is_infinite(high) else _whole(value_of(high if is_infinite(low) else low, env))
+    start = 0 if is_infinite(low) and is_infinite(high) else whole(value_of(high if is_infinite(low) else low, env))
     for step, wanted in ((1, is_infinite(high)), (-1, is_infinite(low))):
         if wanted:
             begins = start - 1 if step == -1 and is_infinite(high) else start

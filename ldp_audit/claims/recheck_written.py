@@ -39,7 +39,7 @@ from ldp_audit.claims.recheck_functions import (
     require,
     same,
 )
-from ldp_audit.claims.recheck_values import Env, exponential, parsed, value_of
+from ldp_audit.claims.recheck_values import Env, parsed, value_of
 
 POINTS = 40
 """The most points at which a rewritten statement is compared."""
@@ -113,15 +113,26 @@ def _points_of(s: Record, verdict: str) -> Iterator[dict[str, Interval]]:
         yield from points(domain, {s["constant"]: evidence["constant"]} if s.get("constant") else {})
     elif evidence["kind"] in ("counterexample", "example"):
         free = {name for name, v in domain.items() if v.is_free}
-        known = {**evidence["point"], **evidence.get("written", {})}
+        single = {
+            name: v.lower for name, v in domain.items() if v.is_free and v.lower is not None and v.lower == v.upper
+        }
+        known = {**single, **evidence["point"], **evidence.get("written", {})}
         given = {name: known[name] for name in free & known.keys()}
         if given.keys() == free:
             point: dict[str, Interval] = {}
             for name, v in domain.items():
-                value = value_of(given[name], {}) if v.is_free else _linked(v, point)
+                value = value_of(given[name], point) if v.is_free else _linked(v, point)
                 require(_lies_inside(v, value, point) is not False, f"{name} leaves the domain that was written")
                 point[name] = value
+            holding = [_premise(one, point) for one in s["written"].get("given", ())]
+            require(False not in holding, "what was given does not hold at the point")
             yield point
+
+
+def _premise(given: Sequence[str], point: Env) -> bool | None:
+    """Whether a relation that was given holds at a point; None where that is not decided."""
+    left, relation, right = given
+    return _compared(value_of(left, point), relation, value_of(right, point))
 
 
 def _domain(variables: Sequence[Record]) -> recheck.Domain:
@@ -142,9 +153,12 @@ def _domain(variables: Sequence[Record]) -> recheck.Domain:
 
 
 def _agrees(s: Record, point: Env, *, expected: bool) -> bool | None:
-    """Whether the relation between the written sides is as expected at a point; None where that is not decided."""
+    """Whether the relation between the written sides is as expected at a point; None where that is not decided, and
+    where what was given may not hold."""
     try:
         begin()
+        if not all(_premise(one, point) for one in s["written"].get("given", ())):
+            return None
         left, right = (value_of(s["written"][side], point) for side in ("left", "right"))
     except (RefusedError, ArithmeticError):
         return None
@@ -164,7 +178,11 @@ def _compared(a: Interval, relation: str, b: Interval) -> bool | None:
 def points(domain: recheck.Domain, fixed: Mapping[str, str]) -> Iterator[dict[str, Interval]]:
     """Points that certainly lie in the domain: first the corner at which every free variable has its first choice
     (`_choices`), then those with one variable elsewhere, then mixed ones.   fixed: the values of some variables."""
-    free = [name for name, v in domain.items() if v.is_free and name not in fixed]
+    free = [
+        name
+        for name, v in domain.items()
+        if v.is_free and name not in fixed and (v.lower is None or v.lower != v.upper)
+    ]
     first = dict.fromkeys(free, 0)
     ranks = [first, *({**first, name: rank} for rank in range(1, 9) for name in free)]
     state = 1
@@ -193,6 +211,9 @@ def _point(domain: recheck.Domain, fixed: Mapping[str, str], ranks: Mapping[str,
                     return None
                 point[name] = hull(choices[ranks[name] % len(choices)])
                 continue
+            if v.is_free and name not in fixed:  # its two ends are one number, which need not be rational
+                point[name] = value_of(v.lower, point)  # type: ignore[arg-type]
+                continue
             value = value_of(fixed[name], {}) if name in fixed else _linked(v, point)
             if not _lies_inside(v, value, point):
                 return None
@@ -203,8 +224,7 @@ def _point(domain: recheck.Domain, fixed: Mapping[str, str], ranks: Mapping[str,
 
 
 def _linked(v: recheck.DomainVariable, env: Env) -> Interval:
-    value = value_of(v.argument, env)
-    return exponential(value) if v.function == "exp" else INTERVALS["log"](value)
+    return INTERVALS[v.function](value_of(v.argument, env))
 
 
 def _lies_inside(v: recheck.DomainVariable, value: Interval, env: Env) -> bool | None:
@@ -253,12 +273,16 @@ def identical(s: Record) -> bool:
         letters = {name: exponents[name] for name in exponents if name in proof}
         others = {name: _as_power(exponents[name], letters) for name in exponents if name not in proof}
         pairs = [
-            tuple(_rational(parsed(one[side]), others, letters) for one in (s["written"], s))
-            for side in ("left", "right")
+            (_rational(parsed(before), others, letters), _rational(parsed(after), others, letters))
+            for before, after in zip(_all_sides(s["written"]), _all_sides(s), strict=True)
         ]
         return all(same(written, proved) for written, proved in pairs)
-    except (RefusedError, ArithmeticError):
+    except (RefusedError, ArithmeticError, ValueError):
         return False
+
+
+def _all_sides(s: Record) -> list[str]:
+    return [s["left"], s["right"], *(side for one in s.get("given", ()) for side in (one[0], one[2]))]
 
 
 def _rational(node: ast.expr, known: Mapping[str, Ratio], letters: Mapping[str, Ratio]) -> Ratio:

@@ -24,14 +24,16 @@ from ldp_audit.claims.engines import (
     evaluate,
     interval,
     rise,
+    root,
     simplest,
     smt,
-    steps,
+    terms,
+    whole_numbers,
 )
 from ldp_audit.claims.engines.evaluate import NotRationalError, Point, is_defined, value
 from ldp_audit.claims.language.alone import Alone
 from ldp_audit.claims.language.rounding import Ceil, Fl
-from ldp_audit.claims.language.statement import Statement, is_linked, written
+from ldp_audit.claims.language.statement import Premise, Statement, is_linked, written
 from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
 from ldp_audit.mechanisms.channel import Ind
 from ldp_audit.mechanisms.variable import OPEN_ENDS, Variable
@@ -201,8 +203,7 @@ def _defined(statement: Statement) -> tuple[dict[str, Any], ...] | str:
     for condition in recheck_defined.conditions(statement.to_dict()):
         shown = _by_engines(_condition_statement(condition, statement.written_variables()))
         if shown.verdict is Verdict.REFUTED:
-            point = ", ".join(f"{name} = {number}" for name, number in shown.evidence.get("point", {}).items())
-            where = f"at {point}, inside its domain" if point else "everywhere"
+            where = _place(shown.evidence)
             raise BadClaimError(f"{statement.label or 'a part'} is undefined {where}: it needs {condition}")
         if shown.verdict is not Verdict.PROVED:
             return str(condition)
@@ -214,6 +215,15 @@ def _defined(statement: Statement) -> tuple[dict[str, Any], ...] | str:
             return f"{condition} ({objection})"
         found.append(record)
     return tuple(found)
+
+
+def _place(evidence: dict[str, Any]) -> str:
+    """Where a condition fails, in words."""
+    places = [f"{name} = {number}" for name, number in evidence.get("point", {}).items()]
+    if evidence["kind"] == "root":
+        low, high = evidence["between"]
+        places.append(f"a root {evidence['variable']} of {evidence['factor']} between {low} and {high}")
+    return f"at {', '.join(places)}, inside its domain" if places else "everywhere"
 
 
 def _condition_statement(condition: recheck_defined.SideCondition, variables: Sequence[Variable]) -> Statement:
@@ -229,9 +239,14 @@ def _condition_statement(condition: recheck_defined.SideCondition, variables: Se
             is_open = OPEN_ENDS[record["lower_open"], record["upper_open"]]
             names[name] = Variable(name, *ends, open=is_open, integer=record.get("integer", False))
     expression = sympify(condition.text, locals=names)
+    pairs = [[sympify(side, locals=names) for side in (one[0], one[2])] for one in condition.given]
+    premises = tuple(
+        Premise(left, one[1], right)  # type: ignore[arg-type]
+        for one, (left, right) in zip(condition.given, pairs, strict=True)
+    )
     label = f"{condition} wherever it was written"
     sides = (expression, Integer(0)) if condition.relation == "!=" else (Integer(0), expression)
-    return Statement(sides[0], condition.relation, sides[1], label)
+    return Statement(sides[0], condition.relation, sides[1], label, given=premises)
 
 
 _FUNCTIONS = {"Pi": lambda: pi, "Ind": Ind, "Fl": Fl, "Ceil": Ceil, "Alone": Alone}
@@ -272,14 +287,14 @@ def _for_all(statement: Statement) -> Outcome:
         return _numbers(statement)
     inside = _a_point_inside(statement)
     wider = statement.on_wider_domain()
-    proof = certificate.prove_equality(wider) if statement.relation == "==" else None
+    proof = _EQUALITY(wider) if statement.relation == "==" else None
     if proof is not None:
         return Verdict.PROVED, "identity", {**proof, "inside": inside}
     # One form for the whole domain proves most true statements; bisection comes after a search at simple points.
     inequality = statement.relation != "=="
     looks: list[tuple[int, Callable[[Statement], dict[str, Any] | None]]] = [
-        (_FIRST_POINTS, certificate.prove_whole),
-        (_SOME_POINTS, certificate.prove_in_halves),
+        (_FIRST_POINTS, _WHOLE),
+        (_SOME_POINTS, terms.with_numbers_named(certificate.prove_in_halves)),
     ]
     for points, prove in looks:
         point = simplest.counterexample(statement, points)
@@ -289,16 +304,19 @@ def _for_all(statement: Statement) -> Outcome:
         if proof is not None:
             return Verdict.PROVED, "certificate", {**proof, "inside": inside}
     further: dict[str, Callable[[], dict[str, Any] | None]] = {
-        "rise": lambda: rise.prove(wider, certificate.prove_whole),
-        "steps": lambda: steps.prove(wider, certificate.prove_whole) if inequality else None,
-        "enumeration": lambda: enumeration.prove(wider, _by_value),
+        "certificate": lambda: _TERMS(wider) if inequality else None,
+        "identity": lambda: None if inequality else _TERMS_OF_AN_EQUALITY(wider),
+        "rise": lambda: _RISE(wider),
+        "enumeration": lambda: _VALUE_BY_VALUE(wider),
+        "induction": lambda: _INDUCTION(wider),
         "interval": lambda: interval.prove(wider),
     }
     for name, find in further.items():
         proof = find()
         if proof is not None:
-            return Verdict.PROVED, name, {**proof, "inside": inside}
-    solved = smt.settle(wider)
+            by = name if name != "induction" or whole_numbers.is_inductive(proof) else "certificate"
+            return Verdict.PROVED, by, {**proof, "inside": inside}
+    solved = _solved(wider)
     if solved.holds:
         return Verdict.PROVED, "smt", {**solved.evidence, "inside": inside}
     point = simplest.counterexample(statement, _MANY_POINTS)
@@ -306,9 +324,37 @@ def _for_all(statement: Statement) -> Outcome:
         return Verdict.REFUTED, "search", _at("counterexample", statement, point)
     if solved.point is not None and not statement.bounding:
         return Verdict.REFUTED, "smt", _at("counterexample", statement, solved.point)
+    zero = root.find(statement) if statement.relation in ("<", "!=") else None
+    if zero is not None:
+        return Verdict.REFUTED, "root", zero
     names = ", ".join(v.name for v in statement.bounding)
     reason = f"the range of {names}, which the sides no longer contain, may decide it" if names else solved.reason
     return Verdict.UNDECIDED, "none", {"kind": "undecided", "reason": reason}
+
+
+_EQUALITY = terms.with_numbers_named(certificate.prove_equality)
+_WHOLE = terms.with_numbers_named(certificate.prove_whole)
+_RISE = terms.with_numbers_named(lambda one: rise.prove(one, certificate.prove_whole))
+_TERMS = terms.with_numbers_named(lambda one: terms.prove(one, certificate.prove_whole))
+_TERMS_OF_AN_EQUALITY = terms.with_numbers_named(lambda one: terms.prove(one, certificate.prove_equality))
+
+
+_VALUE_BY_VALUE = terms.with_numbers_named(lambda one: enumeration.prove(one, _by_value))
+_INDUCTION = terms.with_numbers_named(lambda one: whole_numbers.prove(one, _whole_or_terms, _VALUE_BY_VALUE))
+
+
+def _whole_or_terms(statement: Statement) -> dict[str, Any] | None:
+    return _WHOLE(statement) or _TERMS(statement)
+
+
+def _solved(statement: Statement) -> smt.Solved:
+    """z3's answer; a point at which it takes another number for an irrational one is none."""
+    named = terms.numbers_named(statement)
+    solved = smt.settle(named.statement)
+    if not named.terms:
+        return solved
+    evidence = named.evidence(solved.evidence) if solved.holds else None
+    return replace(solved, point=None, evidence=evidence or {})
 
 
 def _by_value(statement: Statement, most: int) -> dict[str, Any] | None:
@@ -316,7 +362,7 @@ def _by_value(statement: Statement, most: int) -> dict[str, Any] | None:
     if not statement.variables() and statement.relation != "==":
         shown = _numbers(statement)[0] is Verdict.PROVED
         return (certificate.prove_whole(statement) or {"kind": "box"}) if shown else None
-    proof = certificate.prove_equality(statement) if statement.relation == "==" else certificate.prove_whole(statement)
+    proof = _EQUALITY(statement) if statement.relation == "==" else _WHOLE(statement)
     return proof or enumeration.prove(statement, _by_value, most) or interval.prove(statement, 4 * most)
 
 
@@ -335,6 +381,8 @@ def _there_is(statement: Statement) -> Outcome:
     if not statement.variables():
         return _numbers(replace(statement, quantifier="for all"))
     verdict, engine, evidence = _for_all(replace(negated, quantifier="for all"))
+    if verdict is Verdict.REFUTED and engine == "root":
+        return Verdict.PROVED, engine, evidence
     if verdict is Verdict.REFUTED:
         point = {variable: Fraction(evidence["point"][variable.name]) for variable in _free(statement)}
         return Verdict.PROVED, engine, _at("example", statement, point)
@@ -367,7 +415,7 @@ def _checkable(statement: Statement) -> dict[str, Any] | None:
 def _a_point_inside(statement: Statement) -> dict[str, str]:
     """A point of the domain, as evidence that it is not empty; all that it has must be defined at simple points."""
     first: Point | None = None
-    for point in simplest.points(statement.variables(), 20):
+    for point in simplest.points_of(statement, 20):
         first = first or point
         if not all(is_defined(one, point) for one in (statement.left, statement.right, *statement.bounding)):
             where = ", ".join(f"{v} = {number}" for v, number in point.items())
@@ -389,8 +437,8 @@ def _written_point(statement: Statement, point: Point) -> dict[str, str]:
     """Values of the variables that were written and that the point does not have, in numbers and their logarithms."""
     variables = statement.written_variables()
     known: dict[Any, Expr] = {v: Rational(number.numerator, number.denominator) for v, number in point.items()}
-    for v, root in statement.roots.items():
-        known.setdefault(v, root.subs(known))
+    for v, by_its_root in statement.roots.items():
+        known.setdefault(v, by_its_root.subs(known))
     for v in [v for v in variables if v not in known and not is_linked(v, variables)]:
         for one in known:
             if one.exp_of is None or not one.exp_of.has(v):

@@ -74,11 +74,18 @@ def formal(part: dict[str, Any]) -> str:
         source = part["written"]
         relation = f"{source['left']} {part['relation']} {source['right']}, that is {relation}{_compared(part)}"
     domains = [domain(variable) for variable in part["variables"] if variable["name"] != part.get("constant")]
+    relation += _given(part.get("written", part))
     if not part["variables"]:
         return relation
     if part["quantifier"] == "one constant for all":
         return f"one {part['constant']} > 0 does for all {', '.join(domains)}: {relation}"
     return f"{part['quantifier']} {', '.join(domains)}: {relation}"
+
+
+def _given(source: dict[str, Any]) -> str:
+    """The premises, as they were written; empty if there are none."""
+    found = " and ".join(" ".join(one) for one in source.get("given", ()))
+    return f", where {found}" if found else ""
 
 
 def _compared(part: dict[str, Any]) -> str:
@@ -143,9 +150,18 @@ def _halves(part: dict[str, Any], evidence: dict[str, Any]) -> str:
     boxes = _boxes(evidence)
     if boxes:
         return f"{boxes} boxes cover the domain, cut at rational points. {_ON_A_BOX}"
-    below, above = (explain({**part, "evidence": evidence[half]}) for half in ("below", "above"))
-    variable, at = evidence["variable"], evidence["at"]
-    return f"For {variable} <= {at}: {below} For {variable} >= {at}: {above}"
+    name, at = evidence["variable"], evidence["at"]
+    whole = any(v["name"] == name and v.get("integer") for v in part["variables"]) and at.lstrip("-").isdecimal()
+    onwards = str(int(at) + 1) if whole else at
+    below = explain({**_cut(part, name, "upper", at), "evidence": evidence["below"]})
+    above = explain({**_cut(part, name, "lower", onwards), "evidence": evidence["above"]})
+    return f"For {name} <= {at}: {below} For {name} >= {onwards}: {above}"
+
+
+def _cut(part: dict[str, Any], name: str, side: str, at: str) -> dict[str, Any]:
+    """The part with another end of a variable."""
+    ends = {side: at, f"{side}_open": False}
+    return {**part, "variables": [{**v, **ends} if v["name"] == name else v for v in part["variables"]]}
 
 
 _ON_A_BOX = "On each, outward-rounded arithmetic keeps the two sides apart."
@@ -209,10 +225,33 @@ def _rise(part: dict[str, Any], evidence: dict[str, Any]) -> str:
     )
 
 
-def _steps(part: dict[str, Any], evidence: dict[str, Any]) -> str:
-    letters = ", ".join(f"{name} = {text}" for name, text in evidence["letters"].items())
-    proof = explain({**part, "evidence": evidence["proof"]})
-    return f"For every {letters}, a number from its argument to less than 1 above: {proof}"
+def _terms(part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    letters = [{"name": name, **read} for name, read in evidence["letters"].items()]
+    named = "; ".join(f"{one['is']} is {domain(one)}" for one in letters)
+    proof = explain({**part, "variables": [*part["variables"], *letters], "evidence": evidence["proof"]})
+    return f"For all values between these ends ({named}): {proof}"
+
+
+def _induction(part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    n, powers = evidence["variable"], evidence["powers"]
+    named = "; ".join(f"{name} = ({read['base']})**{n}" for name, read in powers.items())
+    letters = [{"name": name, **read} for name, read in powers.items()]
+    start = explain({**part, "evidence": evidence["start"]})
+    assumed = [[f"the left side at {n}", part["relation"], f"the right side at {n}"]]
+    here = {**part, "variables": [*part["variables"], *letters], "given": assumed}
+    step = explain({**here, "evidence": evidence["step"]})
+    known = f" (with {named})" if named else ""
+    return f"By induction on {n}. At its first value: {start} At {n} + 1, given that it holds at {n}{known}: {step}"
+
+
+def _root(_part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    others = ", ".join(f"{name} = {number}" for name, number in evidence["point"].items())
+    low, high = evidence["between"]
+    with_others = f", with {others}" if others else ""
+    return (
+        f"Both sides are equal at a {evidence['variable']} between {low} and {high}{with_others}: there "
+        f"{_short(evidence['factor'])}, a factor of right - left, changes its sign."
+    )
 
 
 def _smt(_part: dict[str, Any], evidence: dict[str, Any]) -> str:
@@ -236,7 +275,9 @@ _EXPLANATIONS = {
     "constant": _constant,
     "escape": _escape,
     "rise": _rise,
-    "steps": _steps,
+    "terms": _terms,
+    "induction": _induction,
+    "root": _root,
     "smt": _smt,
     "undecided": _undecided,
 }
@@ -245,13 +286,17 @@ _EXPLANATIONS = {
 def _where(part: dict[str, Any], evidence: dict[str, Any]) -> str:
     """The meaning of a form's slacks, and the reason for its sign."""
     used = dict.fromkeys(re.findall(r"\b(?:lo|hi)_\w+", evidence["gap"]))
-    meanings = [_slack(name, part["variables"], evidence) for name in used]
+    meanings = [_slack(name, part, evidence) for name in used]
     known = f", where {'; '.join(meanings)}" if meanings else ""
     return f"{known}. Nothing in it is negative."
 
 
-def _slack(name: str, variables: list[dict[str, Any]], evidence: dict[str, Any]) -> str:
-    side, variable = name[:2], next((v for v in variables if v["name"] == name[3:]), None)
+def _slack(name: str, part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    side, variable = name[:2], next((v for v in part["variables"] if v["name"] == name[3:]), None)
+    given = re.fullmatch(r"lo_given_(\d+)", name)
+    if given is not None and int(given[1]) < len(part.get("given", ())):
+        left, relation, right = part["given"][int(given[1])]
+        return f"{name} = {right} - ({left}) {'>' if relation == '<' else '>='} 0"
     if variable is None:
         return f"{name} >= 0"
     if "log_of" in variable:

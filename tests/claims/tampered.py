@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import erf, exp, oo
+from sympy import erf, exp, oo, pi, sqrt
 
 from ldp_audit.claims import Claim, Condition, Correction, Paper, Reading, at_most, equal, less, order
 from ldp_audit.figure import Figure, Panel, Series
@@ -10,6 +10,7 @@ from ldp_audit.mechanisms import SymbolicChannel, T, Variable
 
 x, y, z = Variable("x", -2, 2), Variable("y", -oo, oo), Variable("z", -oo, oo)
 bit, n = Variable("b", 0, 1), Variable("n", 1, 3, integer=True)
+k, whole = Variable("k", 0, oo, integer=True), Variable("whole", -oo, oo, integer=True)
 u, K = (Variable(name, 0, oo, open="left") for name in "uK")
 p = (1 + bit * (T - 1)) / (T + 1)
 
@@ -29,6 +30,10 @@ CLAIMS = (
     Claim("O", "here", "orders", parts=(order(x**2, K, constant=K), less(u, exp(u))), void=(at_most(0, 1),)),
     Claim("E", "here", "an identity", parts=(equal((x + 1) * (x - 1), x**2 - 1),)),
     Claim("A", "here", "argued", argument="in words"),
+    Claim("T", "here", "terms", parts=(at_most(3 * u, pi * u), at_most(sqrt(u * u + u) + u, 2 * u + sqrt(u * u + u)))),
+    Claim("W", "here", "by induction", parts=(at_most(k + 1, 2**k), at_most(0, (whole - 1) * (whole - 2)))),
+    Claim("I", "here", "a premise", parts=(at_most(2 * x, 1, given=(at_most(x, y), at_most(2 * y, 1))),)),
+    Claim("Z", "here", "an irrational zero", parts=(less(0, (u**2 - 2) ** 2),)),
 )  # fmt: skip
 
 

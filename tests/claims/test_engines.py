@@ -130,8 +130,10 @@ def test_existence_is_proved_by_a_point_and_refuted_by_a_proof() -> None:
     assert (denied.verdict, denied.evidence["kind"]) == (Verdict.REFUTED, "denial")
 
 
-def test_existence_at_an_irrational_point_only_is_left_open() -> None:
-    assert settle(somewhere(equal(y**2, 2))).verdict is Verdict.UNDECIDED
+def test_existence_at_an_irrational_point_is_proved_by_a_change_of_sign() -> None:
+    found = settle(somewhere(equal(y**2, 2)))
+    assert (found.verdict, found.evidence["kind"]) == (Verdict.PROVED, "root")
+    assert settle(somewhere(equal(y**2, -1))).verdict is Verdict.REFUTED
 
 
 def test_whole_numbers_are_counterexamples_only_if_whole() -> None:

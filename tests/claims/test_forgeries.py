@@ -35,10 +35,40 @@ def cases(proofs: dict) -> dict:
     return {"kind": "cases", "variable": "n", "proofs": proofs, "inside": {"n": "1"}}
 
 
+def terms(text: str, lower: Any, upper: Any, proof: dict, *, lo: Any = False, uo: Any = False, **more: Any) -> dict:
+    letter = {"is": text, "lower": lower, "upper": upper, "lower_open": lo, "upper_open": uo}
+    return {"kind": "terms", "letters": {more.pop("name", "term_0"): letter}, "proof": proof, "inside": at_one, **more}
+
+
+def induction(start: dict, step: dict, inside: dict | None = None, **powers: dict) -> dict:
+    return {
+        "kind": "induction",
+        "variable": "n",
+        "powers": powers,
+        "start": start,
+        "step": step,
+        "inside": inside or {"n": "1"},
+    }
+
+
+def power_of(base: str, lower: Any = None, upper: Any = None, *, lo: Any = False, uo: Any = False) -> dict:
+    return {"base": base, "lower": lower, "upper": upper, "lower_open": lo, "upper_open": uo}
+
+
+def root(factor: str, cofactor: str, low: str, high: str, point: dict | None = None, name: str = "x") -> dict:
+    ends = {"between": [low, high], "factor": factor, "cofactor": cofactor}
+    return {"kind": "root", "variable": name, "point": point or {}, **ends}
+
+
+def given(made: dict, *premises: list[str]) -> dict:
+    return {**made, "given": list(premises)}
+
+
 x = var("x", "0", "1")
 whole = var("n", "1", "3", integer=True)
 real = var("x")
 K = var("K", "0", lo=True)
+from_0, from_1, counted = var("x", "0"), var("n", "1", integer=True), var("n", "0", integer=True)
 t_of_x = var("t", "0", lo=True, exp_of="x")
 at_one = {"x": "1"}
 
@@ -290,6 +320,112 @@ FORGED = {
     "zero to a power of zero that is a symbol": record(
         [x], "x**0", "==", "1", {"kind": "identity", "divisors": [], "inside": at_one}
     ),
+    "an irrational number between other ends": record(
+        [x], "3*x/2", "<=", "sqrt(2)*x", terms("sqrt(2)", "3/2", "2", cert("lo_x*lo_term_0"))
+    ),
+    "a number strictly above itself": record(
+        [x], "2*x + 2", "<", "2*x + sqrt(4)", terms("sqrt(4)", "2", "3", cert("lo_term_0"), lo=True)
+    ),
+    "a term below its range": record([x], "sqrt(x)", "<=", "1/2", terms("sqrt(x)", "0", "1/2", cert("hi_term_0"))),
+    "a root that is never zero": record(
+        [x], "0", "<", "sqrt(x)", terms("sqrt(x)", "0", None, cert("lo_term_0"), lo=True)
+    ),
+    "a logarithm of zero that cancels": record([x], "log(x)", "<=", "log(x)", terms("log(x)", None, None, cert("0"))),
+    "a root of what is negative, with a proof of something else": record(
+        [x], "0", "<=", "sqrt(x - 1)", terms("sqrt(x - 1)", "0", None, cert("lo_term_0"))
+    ),
+    "a term in place of a variable": record([x], "x", "<=", "1/2", terms("sqrt(x)", "0", "1/2", cert("1/2"), name="x")),
+    "a term of what is unknown": record([x], "x", "<=", "2", terms("sqrt(y)", "0", None, cert("hi_x + 1"))),
+    "a step that reaches its upper end": record(
+        [x], "Ceil(x)", "<", "x + 1",
+        terms("Ceil(x)", "x", "(x) + 1", cert("hi_term_0"), uo=False),
+    ),
+    "a step that is below its argument": record(
+        [x], "Ceil(x)", "<=", "x", terms("Ceil(x)", "x - 1", "x", cert("hi_term_0"))
+    ),
+    "an induction without its start": record([from_1], "n + 1", "<=", "2**n", induction(
+        cert("1"), cert("2*lo_given_0 + lo_n + 1"), power_0=power_of("2", "1"))
+    ),
+    "an induction whose step is another": record([from_1], "2*n", "<=", "2**n", induction(
+        cert("0"), cert("2*lo_given_0 + lo_n"), power_0=power_of("2", "1"))
+    ),
+    "an induction whose step takes the wrong base": record([from_1], "3**n", "<=", "3*2**n", induction(
+        cert("3"), cert("2*lo_given_0"), power_0=power_of("3", "1"), power_1=power_of("2", "1"))
+    ),
+    "an induction over a variable that is not whole": record([var("n", "0")], "0", "<=", "2*n**2 - n", induction(
+        cert("0"), cert("lo_given_0 + 4*lo_n + 1"), {"n": "1"})
+    ),
+    "an induction downwards": record(
+        [var("n", None, "1", integer=True)], "0", "<=", "n", induction(cert("1"), cert("1"))
+    ),
+    "an induction along an end that moves": record([from_1, var("y", "0", "1/n")], "n*y", "<=", "y", induction(
+        cert("0"), cert("lo_given_0"), {"n": "1", "y": "0"})
+    ),
+    "an induction of half a power": record([counted], "2**(n/2)", "<=", "2**n", induction(
+        cert("0"), cert("1"), {"n": "0"}, power_0=power_of("2", "1"))
+    ),
+    "a power of a half that is at least 1": record([counted], "1", "<=", "(1/2)**n", induction(
+        cert("0"), cert("lo_power_0/2 - 1/2 + 1/2"), {"n": "0"}, power_0=power_of("1/2", "2"))
+    ),
+    "a power of minus one that is positive": record([from_1], "0", "<=", "(-1)**n + 1 - 1", induction(
+        cert("0"), cert("lo_power_0"), power_0=power_of("-1", "0"))
+    ),
+    "an induction on an equality": record([from_1], "n", "==", "1", induction(
+        {"kind": "identity", "divisors": []}, {"kind": "identity", "divisors": []})
+    ),
+    "a cut that leaves out the numbers between": record([var("x", "0", "3")], "0", "<=", "(x - 1)*(x - 2)", {
+        "kind": "halves", "variable": "x", "at": "1", "inside": at_one,
+        "below": cert("hi_x*(hi_x + 1)"), "above": cert("lo_x*(lo_x + 1)")}
+    ),
+    "a cut at half a number that jumps": record([var("n", "0", "3", integer=True)], "0", "<=", "(n - 1)*(2*n - 3)", {
+        "kind": "halves", "variable": "n", "at": "1/2", "inside": {"n": "1"},
+        "below": cert("(hi_n + 1/2)*(2*hi_n + 2)"), "above": cert("(lo_n + 1/2)*2*lo_n")}
+    ),
+    "a premise that is not there": record([x], "x", "<=", "1/2", cert("lo_given_0", inside={"x": "0"})),
+    "a premise that is another": given(
+        record([x], "x", "<=", "1/2", cert("lo_given_0", inside={"x": "0"})), ["x", "<=", "3/4"]
+    ),
+    "a premise that is taken for a strict one": given(
+        record([x], "x", "<", "1/2", cert("lo_given_0", inside={"x": "0"})), ["x", "<=", "1/2"]
+    ),
+    "a premise that holds at no point": given(
+        record([x], "x", "<=", "-5", cert("lo_given_0", inside={"x": "0"})), ["x", "<=", "-5"]
+    ),
+    "a premise that shows that it is defined": given(
+        record([var("x", "-1", "1")], "0", "<=", "x/x**2 + 1 - 1/x", cert("1", ("lo_given_0",), {"x": "1"})),
+        ["0", "<", "x*1/x*x**2"],
+    ),
+    "a premise in the place of a strict inequality": given(
+        record([x], "0", "<", "x", cert("lo_given_0", inside=at_one)), ["0", "<=", "x"]
+    ),
+    "a premise of another relation": given(
+        record([x], "x", "<=", "0", cert("lo_given_0", inside={"x": "0"})), ["x", "!=", "0"]
+    ),
+    "a counterexample that the premise excludes": given(
+        record([x], "x", "<=", "1/2", {"kind": "counterexample", "point": at_one, "left": "1", "right": "1/2"}),
+        ["x", "<=", "1/2"],
+    ),
+    "an example that the premise excludes": given(
+        record([x], "1/2", "<", "x", {"kind": "example", "point": at_one, "left": "1/2", "right": "1"}, "there is"),
+        ["x", "<=", "1/2"],
+    ),
+    "a box under a premise that it does not know": given(
+        record([x], "x", "<=", "1/2", {"kind": "box", "inside": {"x": "0"}}), ["x", "<=", "1/2"]
+    ),
+    "a root without a change of sign": record([x], "0", "<", "x**2 + 1", root("x**2 + 1", "1", "0", "1")),
+    "a root that lies outside": record([x], "0", "<", "(x**2 - 2)**2", root("x**2 - 2", "x**2 - 2", "1", "2")),
+    "a factor of something else": record([x], "0", "<", "x + 1", root("2*x - 1", "1", "0", "1")),
+    "a pole in the place of a root": record(
+        [x], "0", "<", "1/(2*x - 1)**2", root("2*x - 1", "1/(2*x - 1)**3", "0", "1")
+    ),
+    "a root of a whole number": record(
+        [whole], "0", "<", "(2*n - 3)**2", root("2*n - 3", "2*n - 3", "1", "2", name="n")
+    ),
+    "a root where the domain moves": record(
+        [var("x", "0", "2"), var("y", "x", "1")], "0", "<", "(x**2 - 2)**2 + 0*y",
+        root("x**2 - 2", "x**2 - 2", "1/2", "3/2", {"y": "1"}),
+    ),
+    "a root for what is not strict": record([x], "0", "<=", "(2*x - 1)**3", root("2*x - 1", "(2*x - 1)**2", "0", "1")),
 }  # fmt: skip
 
 
@@ -320,5 +456,21 @@ def test_an_honest_record_of_the_same_make_is_accepted() -> None:
     linked = [whole, var("e", "0", lo=True), var("a", exp_of="e*n"), var("b", "1", lo=True, exp_of="e")]
     grown = cases({"1": cert("lo_b*(lo_b + 1)*(lo_b + 2)"), "2": cert("lo_b*(lo_b + 1)**2"), "3": cert("0")})
     assert recheck.part(record(linked, "a", "<=", "b**3", {**grown, "inside": {"n": "1", "e": "1"}})) == "PROVED"
+    shown = terms("sqrt(2)", "7/5", "3/2", cert("lo_x*(lo_term_0 + 2/5)"))
+    assert recheck.part(record([x], "x", "<=", "sqrt(2)*x", shown)) == "PROVED"
+    assert recheck.part(record([x], "0", "<=", "sqrt(x)", terms("sqrt(x)", "0", None, cert("lo_term_0")))) == "PROVED"
+    step = terms("Ceil(x)", "x", "(x) + 1", cert("hi_term_0"), uo=True)
+    assert recheck.part(record([x], "Ceil(x)", "<", "x + 1", step)) == "PROVED"
+    doubled = induction(cert("0"), cert("2*lo_given_0 + lo_n"), {"n": "0"}, power_0=power_of("2", "1"))
+    assert recheck.part(record([counted], "n + 1", "<=", "2**n", doubled)) == "PROVED"
+    halves = {"kind": "halves", "variable": "n", "at": "1", "inside": {"n": "1"}}
+    halves |= {"below": cert("hi_n*(hi_n + 1)"), "above": cert("lo_n*(lo_n + 1)")}
+    assert recheck.part(record([var("n", integer=True)], "0", "<=", "(n - 1)*(n - 2)", halves)) == "PROVED"
+    assert recheck.part(given(record([x], "2*x", "<", "1", cert("2*lo_given_0", inside={"x": "0"})), ["x", "<", "1/2"]))
+    assert (
+        recheck.part(record([from_0], "0", "<", "(x**2 - 2)**2", root("x**2 - 2", "x**2 - 2", "1", "2"))) == "REFUTED"
+    )
+    solved = record([from_0], "x**2", "==", "2", root("x**2 - 2", "-1", "1", "2"), "there is")
+    assert recheck.part(solved) == "PROVED"
     powers = cases({"1": cert("6"), "2": cert("4"), "3": cert("0")})
     assert recheck.part(record([whole], "2**n", "<=", "8", powers)) == "PROVED"

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from sympy import Rational, exp, log, oo, sqrt
 
-from ldp_audit.claims import at_most, less, recheck, recheck_alone, recheck_functions
+from ldp_audit.claims import at_most, less, recheck, recheck_alone, recheck_functions, recheck_ranges
 from ldp_audit.claims.claim import Claim, Paper
 from ldp_audit.claims.manifest import GROUPS, manifest
 from ldp_audit.claims.recheck_report import recheck_claims
@@ -29,6 +29,7 @@ from tests.together import together
 SOURCE = Path(recheck.__file__)
 FUNCTIONS = Path(recheck_functions.__file__)
 ALONE = Path(recheck_alone.__file__)
+RANGES = Path(recheck_ranges.__file__)
 
 
 def complaints(report: dict[str, Any]) -> dict[str, str]:
@@ -242,11 +243,11 @@ def test_the_checkers_own_enclosures(expression: Any, low: str, high: str) -> No
     assert above - below < Rational(1, 10**40)
 
 
-def test_it_runs_alone_on_a_copy_of_its_four_files(tmp_path: Path) -> None:
-    """In a fresh interpreter without site-packages; a fifth file that it needs would be missing there."""
+def test_it_runs_alone_on_a_copy_of_its_files(tmp_path: Path) -> None:
+    """In a fresh interpreter without site-packages; another file that it needs would be missing there."""
     folder = tmp_path / "ldp_audit" / "claims"
     folder.mkdir(parents=True)
-    for source in (SOURCE, FUNCTIONS, ALONE):
+    for source in (SOURCE, FUNCTIONS, ALONE, RANGES):
         (folder / source.name).write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
     record = settle(at_most(Variable("x", 0, 1), 1)).to_dict()
     code = f"from ldp_audit.claims import recheck; print(recheck.part({record!r}))"

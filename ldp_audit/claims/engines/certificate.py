@@ -130,10 +130,12 @@ def _on(
     statement: Statement, degree: int, ends: Mapping[str, Ends], known: Sequence[Form] | None
 ) -> dict[str, Any] | None:
     try:
-        slacks = SlackSubstitution(statement.variables(), degree, ends)
+        slacks = SlackSubstitution(statement.variables(), degree, ends, statement.given)
         gap = slacks.gap(statement)
         slacks.add_forms(known or ())
         form = slacks.form(gap)
+        if statement.given and (form is None or not _shows(statement.relation, form.sign, form.text)):
+            form = slacks.form_by_premises(gap)
         if form is None or not _shows(statement.relation, form.sign, form.text):
             return None
         divisors = slacks.divisor_forms() or known

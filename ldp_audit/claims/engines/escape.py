@@ -134,6 +134,8 @@ def _least_constant(statement: Statement) -> Fraction | None:
             unit = bounds_of(value(statement.right, {**point, K: Fraction(1)}))[0]
         except ZeroDivisionError:
             return None
+        except OverflowError:  # a far point
+            continue
         if unit <= 0 < left:
             return None
         if left > 0:

@@ -10,10 +10,12 @@ import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import reduce
+from math import comb, isqrt
+from math import factorial as of_whole
 from typing import Any
 
 from flint import arb, ctx, fmpq
-from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, Rational, S, Symbol, erf, exp, log
+from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, Rational, S, Symbol, binomial, erf, exp, factorial, log, sign
 
 from ldp_audit.claims.language.alone import Alone, counted
 from ldp_audit.claims.language.rounding import Ceil, Fl, nearest, up
@@ -33,6 +35,9 @@ _EXACT: dict[type, Callable[..., Any]] = {
     Ind: lambda a, b: Fraction(a == b),
     Fl: lambda x, digits: nearest(x, int(digits)),
     Ceil: up,
+    sign: lambda x: Fraction((x > 0) - (x < 0)),
+    binomial: lambda n, k: Fraction(_binomial(n, k)),
+    factorial: lambda n: Fraction(_factorial(n)),
     Alone: lambda bits, x, y: Fraction(counted(int(bits), x, y)),
 }
 _BALL: dict[type, Callable[..., Any]] = {
@@ -47,16 +52,17 @@ _BALL: dict[type, Callable[..., Any]] = {
     ),
     Fl: lambda x, digits: _between(*(nearest(end, int(digits.unique_fmpz())) for end in bounds_of(x))),
     Ceil: lambda x: _between(*map(up, bounds_of(x))),
+    sign: lambda x: _between(*(Fraction((end > 0) - (end < 0)) for end in bounds_of(x))),
     Alone: lambda bits, x, y: arb(counted(int(bits.unique_fmpz()), bounds_of(x)[0], bounds_of(y)[0])),
 }
-_STEPS = (Fl, Ceil)
+_STEPS = (Fl, Ceil, sign)
 """Monotone functions with jumps at rationals: their value is rational at every irrational argument."""
 _PRECISIONS = (160, 640, 2560)
 """Precisions of the balls around a step function's argument, until both bounds are on one step."""
 
 
-_LARGEST = 10**5
-"""Larger exponents are evaluated by balls."""
+_LARGEST, _LARGEST_FACTORIAL = 10**5, 10**3
+"""Larger exponents are evaluated by balls; larger factorials not at all."""
 _MAX_EXACT_BITS, _MAX_BITS = 512, 10_000
 """Bits of a denominator above which a number is written as decimals, or not written at all."""
 
@@ -88,7 +94,10 @@ def _rational(expression: Expr, point: Point) -> fmpq:
         return fmpq(int(expression.p), int(expression.q))
     if isinstance(expression, Symbol):
         if expression not in point:  # determined by an exponent
-            raise NotRationalError(expression)
+            if not isinstance(expression, Variable) or expression.argument is None:
+                raise NotRationalError(expression)
+            function = exp if expression.exp_of is not None else log
+            return _at_its_end(function, _rational(expression.argument, point), expression)
         return fmpq(point[expression].numerator, point[expression].denominator)
     try:
         values = [_rational(part, point) for part in expression.args if isinstance(part, Expr)]
@@ -103,13 +112,30 @@ def _rational(expression: Expr, point: Point) -> fmpq:
         return reduce(operator.mul, values)
     if isinstance(expression, Pow):
         base, exponent = values
-        if exponent.q != 1 or abs(exponent) >= _LARGEST:
-            raise NotRationalError(expression)
-        return base ** int(exponent.p)
-    if isinstance(expression, (exp, log, erf)) or not values:
+        return _power(base, exponent, expression)
+    if isinstance(expression, (exp, log, erf)):
+        return _at_its_end(type(expression), values[0], expression)
+    if not values:
         raise NotRationalError(expression)
     found = _function(_EXACT, expression)(*map(_as_fraction, values))
     return fmpq(found.numerator, found.denominator)
+
+
+def _power(base: fmpq, exponent: fmpq, expression: Expr) -> fmpq:
+    if exponent.q == 1 and abs(exponent) < _LARGEST:
+        return base ** int(exponent.p)
+    if exponent.q == 2 and base >= 0 and (base or exponent > 0) and abs(exponent) < _LARGEST:
+        root = fmpq(isqrt(int(base.p)), isqrt(int(base.q)))
+        if root * root == base:
+            return root ** int(exponent.p)
+    raise NotRationalError(expression)
+
+
+def _at_its_end(function: type, argument: fmpq, expression: Expr) -> fmpq:
+    """exp 0 = 1, ln 1 = 0 and erf 0 = 0, the only rational values at rational arguments."""
+    if argument == (function is log):
+        return fmpq(function is exp)
+    raise NotRationalError(expression)
 
 
 def _as_fraction(number: fmpq) -> Fraction:
@@ -135,6 +161,15 @@ def holds_at(statement: Statement, point: Point) -> bool | None:
     except ZeroDivisionError:
         return None
     return compare(left, statement.relation, right)
+
+
+def is_given(statement: Statement, point: Point) -> bool:
+    """Whether all that is given certainly holds at the point."""
+    try:
+        sides = [(value(one.left, point), one.relation, value(one.right, point)) for one in statement.given]
+    except ZeroDivisionError:
+        return False
+    return all(compare(*one) for one in sides)
 
 
 def is_defined(expression: Expr, point: Point) -> bool:
@@ -222,7 +257,7 @@ def _function(table: dict[type, Callable[..., Any]], expression: Expr) -> Callab
         if isinstance(expression, kind):
             return evaluate
     if table is _EXACT and not any(isinstance(expression, kind) for kind in _BALL):
-        known = "exp, log, erf, sqrt, Abs, Max, Min, Ind, Fl, Ceil, Alone"
+        known = "exp, log, erf, sqrt, Abs, Max, Min, sign, binomial, factorial, Ind, Fl, Ceil, Alone"
         raise TypeError(f"function {type(expression).__name__} is not one that the engines evaluate; known: {known}")
     raise NotRationalError(expression)
 
@@ -234,6 +269,18 @@ def as_ball(number: Value) -> arb:
 
 def _between(low: Fraction, high: Fraction) -> arb:
     return as_ball(low) if low == high else as_ball(low).union(as_ball(high))
+
+
+def _binomial(n: Fraction, k: Fraction) -> int:
+    if not (n.denominator == k.denominator == 1 and 0 <= n < _LARGEST):
+        raise NotRationalError(f"binomial({n}, {k})")
+    return comb(int(n), int(k)) if k >= 0 else 0
+
+
+def _factorial(n: Fraction) -> int:
+    if not (n.denominator == 1 and 0 <= n < _LARGEST_FACTORIAL):
+        raise NotRationalError(f"factorial({n})")
+    return of_whole(int(n))
 
 
 def _fraction(end: arb) -> Fraction:

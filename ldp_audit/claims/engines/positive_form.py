@@ -8,15 +8,19 @@ and may occur in even powers. A variable that is e**e has the slack lo_x = x - (
 positive for every real e; or else hi_x = 1 - x P(-e) with the same polynomial P, as x P(-e) <= 1. One that is ln(u) has
 lo_x = x - (1 - 1/u), or hi_x = u - 1 - x.
 
+A premise a <= b has the slack lo_given_0 = b - a, >= 0 wherever it holds. A term of b - a is eliminated from the gap by
+it: what is left, and what lo_given_0 is multiplied by, must have positive forms.
+
 Not every slack need be used: a bounded variable may be written by its lower slack only, by its upper one, or be kept.
 This helps if the width may vanish (w in [c - rho r, c + rho r], rho >= 0) or the statement needs one bound only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice, product
 from math import comb, factorial
 from typing import Literal
 
@@ -24,12 +28,14 @@ from flint import fmpq, fmpq_mpoly
 from sympy import Expr, Rational, Symbol
 
 from ldp_audit.claims.engines.rational import Ratio, Ring, text
-from ldp_audit.claims.language.statement import Statement, is_linked
+from ldp_audit.claims.language.statement import Premise, Statement, is_linked
 from ldp_audit.mechanisms.variable import Variable, in_order
 
 _MOST_TERMS = 2000
 """A longer polynomial takes minutes to factor, and has no positive form in practice: of some thousand proofs with
 linked exponentials none has more than a hundred terms."""
+_MOST_LEADS, _MOST_ELIMINATIONS, _MOST_DIVISIONS = 8, 64, 30
+"""Terms of a premise that are tried as the one to eliminate; choices for all premises; steps of one division."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +65,16 @@ class SlackSubstitution:
 
     degree: of the Taylor polynomial below a linked exponential; odd, or 0 to use its own bounds only.
     ends: by name, the slacks with which a bounded variable is written; both by default.
+    premises: relations that may be used.
     """
 
-    def __init__(self, variables: list[Variable], degree: int = 1, ends: Mapping[str, Ends] | None = None) -> None:
+    def __init__(
+        self,
+        variables: list[Variable],
+        degree: int = 1,
+        ends: Mapping[str, Ends] | None = None,
+        premises: Sequence[Premise] = (),
+    ) -> None:
         self._ends = ends or {}
         self.divisors: list[Ratio] = []
         self._known: dict[str, Form] = {}
@@ -80,6 +93,7 @@ class SlackSubstitution:
                 if not end.is_infinite:
                     self.write(end)
         self._of_domains = len(self.divisors)
+        self._premises = [(one.relation, self.write(one.right) - self.write(one.left)) for one in premises]
 
     def define(self, variables: list[Variable], path: Mapping[Variable, Expr]) -> None:
         """Give the variables of the statement from which the path comes; KeyError if the path needs others."""
@@ -121,6 +135,66 @@ class SlackSubstitution:
             (above if power > 0 else below).append(_power(factor.text, abs(power)))
         size = abs(Fraction(int(factors.constant.p), int(factors.constant.q)))
         return Form(_quotient([str(size.numerator), *above], [str(size.denominator), *below]), sign)
+
+    def form_by_premises(self, gap: Ratio) -> Form | None:
+        """A positive form of the gap with slacks of premises; None if none was found."""
+        for multiplier in self._multipliers(gap):
+            whole = gap * multiplier
+            below = self.form(Ratio(self._ring.constant(1).numerator, whole.denominator) / multiplier)
+            if below is None or below.sign != 2:
+                continue
+            leads = [[None, *ratio.numerator.monoms()][:_MOST_LEADS] for _, ratio in self._premises]
+            for chosen in islice(product(*leads), _MOST_ELIMINATIONS):
+                above = self._eliminated(whole.numerator, chosen)
+                if above is not None:
+                    return Form(f"({above.text})*({below.text})", above.sign)
+        return None
+
+    def _multipliers(self, gap: Ratio) -> Iterator[Ratio]:
+        """1, and what makes squares of the gap: the gap with the sign of one variable turned."""
+        one = self._ring.constant(1)
+        yield one
+        for place, name in enumerate(self._ring.names):
+            if any(powers[place] for powers in gap.numerator.monoms()):
+                turned = [self._ring.generator(own).numerator * (-1 if own == name else 1) for own in self._ring.names]
+                yield Ratio(gap.numerator.compose(*turned), one.numerator)
+
+    def _eliminated(self, polynomial: fmpq_mpoly, leads: Sequence[tuple[int, ...] | None]) -> Form | None:
+        """The polynomial as multiples of premises and a rest: each premise eliminates one of its terms, if any."""
+        rest, parts, sign = polynomial, list[str](), 1
+        for place, ((relation, ratio), lead) in enumerate(zip(self._premises, leads, strict=True)):
+            if lead is None:
+                continue
+            times, rest = self._divided(rest, ratio.numerator, lead)
+            form = self._shown(times * ratio.denominator)
+            if form is None:
+                return None
+            if form.text != "0":
+                parts.append(f"({form.text})*lo_given_{place}")
+                sign = max(sign, form.sign if relation == "<" else 1)
+        left = self._shown(rest)
+        if left is None or not parts:
+            return None
+        return Form(" + ".join([*parts, f"({left.text})"]), max(sign, left.sign if left.text != "0" else 1))
+
+    def _shown(self, polynomial: fmpq_mpoly) -> Form | None:
+        """A form of what is not negative; None otherwise."""
+        form = self.form(Ratio(polynomial, self._ring.constant(1).numerator))
+        return form if form is not None and form.sign > 0 else None
+
+    def _divided(
+        self, polynomial: fmpq_mpoly, divisor: fmpq_mpoly, lead: tuple[int, ...]
+    ) -> tuple[fmpq_mpoly, fmpq_mpoly]:
+        """Quotient and rest, the term of these powers being the divisor's first; unchanged if that has no end."""
+        quotient, rest, coefficient = self._ring.constant(0).numerator, polynomial, divisor[lead]
+        for _ in range(_MOST_DIVISIONS):
+            found = next((one for one in rest.terms() if all(a >= b for a, b in zip(one[0], lead, strict=True))), None)
+            if found is None:
+                return quotient, rest
+            powers = {name: int(a) - int(b) for name, a, b in zip(self._ring.names, found[0], lead, strict=False)}
+            factor = self._monomial(powers) * (found[1] / coefficient)
+            quotient, rest = quotient + factor, rest - factor * divisor
+        return self._ring.constant(0).numerator, polynomial
 
     def divisor_forms(self) -> list[Form] | None:
         """Positive forms of all divisors or their negatives, none of which can vanish; None if one may."""

@@ -10,13 +10,13 @@ from math import ceil, floor
 
 from sympy import Symbol
 
-from ldp_audit.claims.engines.evaluate import Point, Value, bounds_of, holds_at, inside_domain, value
+from ldp_audit.claims.engines.evaluate import Point, Value, bounds_of, holds_at, inside_domain, is_given, value, written
 from ldp_audit.claims.language.statement import Statement, is_linked
 from ldp_audit.mechanisms.variable import Variable
 
 _ABOVE = [
     Fraction(text) for text in ("1", "0", "2", "1/2", "3", "4", "5", "9", "1/4", "17", "99", "1/10", "999", "1/1000")
-]
+] + [Fraction(10) ** power for power in (6, 9, 12, 15, 30)]
 _REAL = [
     Fraction(text) for text in ("0", "1", "-1", "2", "-2", "1/2", "-1/2", "3", "-3", "4", "-4", "10", "-10", "100")
 ]
@@ -29,10 +29,26 @@ MAX_TRIES = 50_000
 
 def counterexample(statement: Statement, limit: int) -> Point | None:
     """The first of `limit` points, simplest first, at which the relation certainly fails; None if there is none."""
-    for point in points(statement.variables(), limit):
-        if holds_at(statement, point) is False:
+    for point in points_of(statement, limit):
+        if holds_at(statement, point) is False and _may_be_written(statement, point):
             return _shrunk(statement, point)
     return None
+
+
+def _may_be_written(statement: Statement, point: Point) -> bool:
+    """Whether both sides have values there that are not too large for a report."""
+    try:
+        for side in (statement.left, statement.right):
+            written(value(side, point))
+    except OverflowError:
+        return False
+    return True
+
+
+def points_of(statement: Statement, limit: int) -> Iterator[Point]:
+    """At most `limit` points at which the statement says something, simplest first."""
+    found = points(statement.variables(), MAX_TRIES if statement.given else limit)
+    yield from islice((point for point in found if is_given(statement, point)), limit)
 
 
 def _shrunk(statement: Statement, point: Point) -> Point:
@@ -46,7 +62,8 @@ def _shrunk(statement: Statement, point: Point) -> Point:
         while bad - good > 1:
             middle = Fraction((good + bad) // 2)
             trial = {**point, variable: middle}
-            if inside_domain(variables, trial) and holds_at(statement, trial) is False:
+            inside = inside_domain(variables, trial) and is_given(statement, trial)
+            if inside and holds_at(statement, trial) is False:
                 bad, point = middle, trial
             else:
                 good = middle
@@ -123,7 +140,7 @@ def _choices(variable: Variable, point: Point) -> list[Fraction]:
     try:
         lower = None if variable.lower.is_infinite else _inner(value(variable.lower, point), up=True)
         upper = None if variable.upper.is_infinite else _inner(value(variable.upper, point), up=False)
-    except ZeroDivisionError:
+    except (ZeroDivisionError, OverflowError):
         return []
     return _simple(lower, upper, variable.integer_valued)
 

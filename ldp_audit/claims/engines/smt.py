@@ -13,7 +13,7 @@ import z3
 from flint import fmpq_mpoly
 from sympy import Abs, Expr, Max, Min, Symbol, exp, log
 
-from ldp_audit.claims.engines.evaluate import Point, holds_at, inside_domain
+from ldp_audit.claims.engines.evaluate import Point, holds_at, inside_domain, is_given
 from ldp_audit.claims.engines.rational import NotRationalFunctionError, Ratio, Ring
 from ldp_audit.claims.language.statement import Statement, is_linked
 from ldp_audit.mechanisms.channel import Ind
@@ -57,7 +57,8 @@ def settle(statement: Statement) -> Solved:
     if linked:
         return Solved(holds=None, reason="an exponential links two of its variables")
     point = translation.point() if answer == z3.sat else None
-    if point is not None and inside_domain(variables, point) and holds_at(statement, point) is False:
+    inside = point is not None and inside_domain(variables, point) and is_given(statement, point)
+    if inside and holds_at(statement, point) is False:  # type: ignore[arg-type]
         return Solved(holds=False, point=point)
     return Solved(holds=None, reason=f"z3 answers {answer}")
 
@@ -69,7 +70,8 @@ class _Translation:
         self._statement = statement
         self._variables = statement.variables()
         self._extra: dict[Expr, str] = {}
-        for expression in [statement.left, statement.right, *_ends(self._variables)]:
+        premises = [side for one in statement.given for side in (one.left, one.right)]
+        for expression in [statement.left, statement.right, *premises, *_ends(self._variables)]:
             for node in expression.atoms(Max, Min, Abs, Ind, exp, log):
                 self._extra.setdefault(node, f"_value_{len(self._extra)}")  # no Variable starts with an underscore
         self._ring = Ring([*(v.name for v in self._variables), *self._extra.values()])
@@ -82,6 +84,9 @@ class _Translation:
         self._gap = self._ratio(statement.right) - self._ratio(statement.left)
         for node, name in self._extra.items():
             self._solver.add(self._definition(node, self._ring.generator(name)))
+        for one in statement.given:
+            above = self._ratio(one.right) - self._ratio(one.left)
+            self._solver.add(self._positive(above) if one.relation == "<" else z3.Not(self._negative(above)))
         for variable in self._variables:
             self._solver.add(*self._domain(variable))
             if variable.argument is not None and is_linked(variable, self._variables):

@@ -21,6 +21,7 @@ from sympy import (
     Mul,
     Not,
     Piecewise,
+    Poly,
     Pow,
     Rational,
     Sum,
@@ -161,6 +162,9 @@ def _closed(term: Expr, *limits: Any) -> Expr:
             for one in term.atoms(Pow)
             if isinstance(one.base, Variable) and one.base.exp_of
         }
+        whole = _over_a_binomial(term.xreplace(powers), *limits[0])
+        if whole is not None and all(_adds_up(term, limits, whole, at) for at in _smallest(term, limits)):
+            return whole
         by_rates = term.xreplace(powers).replace(exp, lambda power: _geometric(power, index, rates, term.free_symbols))
         whole = _two_sided(by_rates, *limits[0])
     else:
@@ -175,6 +179,44 @@ def _closed(term: Expr, *limits: Any) -> Expr:
     if found.has(Sum, Piecewise) or not all(_adds_up(term, limits, found, at) for at in _smallest(term, limits)):
         raise ValueError(f"{Sum(term, *limits)} has no closed form that holds on the whole domain; write it out")
     return found
+
+
+def _over_a_binomial(term: Expr, index: Expr, lower: Expr, upper: Expr) -> Expr | None:
+    """sum_j C(n, j) X**j Y**(n - j) P(j) for a polynomial P, from its factorial moments; None for other sums.
+
+    The moment of order r, of j (j - 1) ... (j - r + 1), is n (n - 1) ... (n - r + 1) X**r (X + Y)**(n - r).
+    """
+    constant, factors = term.as_independent(index, as_Add=False)
+    chosen = binomial(upper, index)
+    if lower != 0 or not factors.has(binomial):
+        return None
+    X, Y, polynomial, found = Integer(1), Integer(1), Integer(1), 0
+    for factor in Mul.make_args(factors):
+        base, power = (exp(1), factor.exp) if isinstance(factor, exp) else factor.as_base_exp()
+        slope, rest = power.expand().coeff(index, 1), power.expand().coeff(index, 0)
+        if factor in (chosen, binomial(upper, upper - index)):
+            found += 1
+        elif factor.is_polynomial(index):
+            polynomial *= factor
+        elif base.has(index) or expand_mul(slope * index + rest - power) != 0:
+            return None
+        elif slope == -1 and expand_mul(rest - upper) == 0 and not isinstance(factor, exp):
+            Y *= base
+        elif isinstance(factor, exp) or (slope.is_Integer and slope > 0):
+            X, constant = X * base**slope, constant * base**rest
+        else:
+            return None
+    both = expand_mul(X + Y)
+    if found != 1 or both == 0:
+        return None
+    total, left = Integer(0), Poly(expand(polynomial), index)
+    while not left.is_zero:  # in falling factorials, the highest first
+        r, lead = left.degree(), left.LC()
+        if r > 0 and both != 1 and not certain(both > 0):
+            return None
+        total += lead * ff(upper, r) * X**r * (both ** (upper - r) if both != 1 else 1)
+        left = left - Poly(expand(lead * expand_func(ff(index, r))), index)
+    return constant * expand_func(total)
 
 
 def _smallest(term: Expr, limits: Any) -> list[dict[Any, Expr]]:
@@ -273,7 +315,7 @@ def _is_at_least(expression: Expr, least: int) -> bool:
 
 
 def without_binomials(expressions: list[Expr]) -> list[Expr]:
-    """Symbolic binomial coefficients as rational multiples of one of them, which must cancel: ValueError otherwise."""
+    """Symbolic binomial coefficients as rational multiples of one of them, if that cancels; else unchanged."""
     expressions = [one.replace(binomial, lambda n, k: expand_func(binomial(n, k))) for one in expressions]
     nodes = sorted({node for one in expressions for node in one.atoms(binomial)}, key=str)
     if not nodes:
@@ -290,7 +332,7 @@ def without_binomials(expressions: list[Expr]) -> list[Expr]:
         parts = [one.as_coeff_exponent(letter) for one in found if one != 0]
         if len({power for _, power in parts}) < 2 and not any(rest.has(letter) for rest, _ in parts):
             return [one.subs(letter, 1) for one in found]
-    raise ValueError(f"the binomial coefficients {', '.join(map(str, nodes))} do not cancel; write them out")
+    return expressions
 
 
 def _only_case(cases: Piecewise) -> Expr:

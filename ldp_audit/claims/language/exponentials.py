@@ -5,7 +5,8 @@ statement with several of them is rewritten: for each monomial m among the expon
 c_2, ... of greatest common divisor g, every e**(c_i m) becomes an integer power of the variable e**(g m). So T and
 ROOT_T become ROOT_T**2 and ROOT_T, exp(-EPSILON) becomes 1/T, and exp(x) of a variable x becomes a variable linked to
 x. The result is algebra in these; if the exponent occurs outside exponentials too, the statement's variables record the
-link (`Statement.to_dict`) for the checker. If both sides are products of exponentials, their exponents are compared
+link (`Statement.to_dict`) for the checker. Monomials that always occur in one proportion, as in
+e**(a (a - 1) epsilon**2/2), count as one. If both sides are products of exponentials, their exponents are compared
 instead.
 """
 
@@ -21,6 +22,7 @@ from typing import Any
 
 from sympy import (
     Add,
+    Dummy,
     Expr,
     Integer,
     Mul,
@@ -107,26 +109,30 @@ def _rewritten(expressions: list[Expr], count: int) -> tuple[list[Expr], list[Ex
         return expressions[:count], expressions[count:]
     letters = _Letters(variables)
     rates: dict[Expr, set[Rational]] = {}
-    for exponent in [*(letters.exponent(node) for node in nodes), *(v.exp_of for v in linked)]:
-        _gather(exponent, rates)
+    exponents = [*(letters.exponent(node) for node in nodes), *(v.exp_of for v in linked)]
+    letters.group(exponents)
+    for exponent in exponents:
+        _gather(letters.grouped(exponent), rates)
     chosen: dict[Expr, Variable] = {}
     for monomial in sorted(rates, key=str):  # sets are unordered
         if isinstance(monomial, Variable) and monomial.log_of is not None:
             continue  # the exponential of a logarithm is its argument
-        chosen[monomial] = _variable(monomial, _common(rates[monomial]), linked, [*letters.all(), *chosen.values()])
-    units = {monomial: v.exp_of / monomial for monomial, v in chosen.items()}  # before their variables' domains change
+        whole, others = letters.ungrouped(monomial), [*letters.all(), *chosen.values()]
+        chosen[monomial] = _variable(whole, _common(rates[monomial]), linked, others)
+    units: dict[Expr, Expr] = {monomial: _common(rates[monomial]) for monomial in chosen}
     chosen = {m: v if v in linked else _between(v, m, chosen, units) for m, v in chosen.items()}
     swap = {
-        v: _power(v.exp_of, chosen, units)
+        v: _power(letters.grouped(v.exp_of), chosen, units)
         for v in linked
         if v not in chosen.values() and ranges_over_all_exponentials(v)
     }
     rewritten = _Rewriting(letters, chosen, units, swap, variables).of_all(expressions)
     found = _without_logarithm(rewritten[:count], chosen, units)
     several = len({v for one in found for v in one.free_symbols}) > 1
-    apart = _exponents_apart(found, letters) if several else None
+    apart = _exponents_apart(found[:2], letters) if several else None
     bounded = {v for v in linked if not ranges_over_all_exponentials(v)}  # by more than their exponents' domains
-    return found if apart is None or bounded - {*variables_of(apart)} else apart, rewritten[count:]
+    kept = apart is None or bounded - {*variables_of(apart)}
+    return found if kept else [*apart, *found[2:]], rewritten[count:]  # type: ignore[misc]
 
 
 def _without_logarithm(sides: list[Expr], chosen: dict[Expr, Variable], units: dict[Expr, Expr]) -> list[Expr]:
@@ -228,12 +234,45 @@ def _is_letter(base: Expr) -> bool:
     return isinstance(base, Variable) and base.exp_of is not None
 
 
+def _first_of(whole: Expr) -> Expr:
+    """The monomial of a group by which it is found."""
+    return next(term.as_coeff_Mul()[1] for term in Add.make_args(whole) if term.as_coeff_Mul()[0] == 1)
+
+
 class _Letters:
     """The variables of a statement, and those that represent logarithms of non-exponentials in it."""
 
     def __init__(self, variables: list[Variable]) -> None:
         self._variables = variables
         self._logarithms: dict[Expr, Variable] = {}
+        self._groups: dict[Dummy, Expr] = {}
+
+    def group(self, exponents: Sequence[Expr]) -> None:
+        """Find the products of variables that occur in all exponents in one proportion, if at all."""
+        rows = [dict(term.as_coeff_Mul()[::-1] for term in Add.make_args(expand_mul(one))) for one in exponents]
+        known = {m for row in rows for m in row if m.free_symbols and not m.is_Symbol and row[m].is_Rational}
+        alike: dict[tuple[Any, ...], list[Expr]] = {}
+        for monomial in sorted(known, key=str):
+            column = [row.get(monomial, Integer(0)) for row in rows]
+            scale = next(one for one in column if one != 0)
+            alike.setdefault(tuple(one / scale for one in column), []).append(monomial)
+        for first, *others in alike.values():
+            row = next(row for row in rows if first in row)
+            if others:
+                whole = Add(*(monomial * row[monomial] / row[first] for monomial in (first, *others)))
+                self._groups[Dummy("group")] = whole
+
+    def grouped(self, exponent: Expr) -> Expr:
+        """The exponent with a symbol for each group, which is one monomial from then on."""
+        for group, whole in self._groups.items():
+            share = expand_mul(exponent).coeff(_first_of(whole))
+            if share.is_Rational and share != 0:
+                exponent = expand_mul(exponent - share * whole) + share * group
+        return exponent
+
+    def ungrouped(self, monomial: Expr) -> Expr:
+        """A monomial, or the sum that a group's symbol stands for."""
+        return self._groups.get(monomial, monomial)  # type: ignore[call-overload]
 
     def all(self) -> list[Variable]:
         return [*self._variables, *self._logarithms.values()]
@@ -388,7 +427,7 @@ class _Rewriting:
         if isinstance(expression, log) and expression.free_symbols:
             return self.of(self._letters.logarithm(expression.args[0]))  # type: ignore[arg-type]
         if isinstance(expression, (exp, Pow)) and _is_power(expression):
-            power = _power(self._letters.exponent(expression), self._chosen, self._units)
+            power = _power(self._letters.grouped(self._letters.exponent(expression)), self._chosen, self._units)
             return power if power == expression else self.of(power)
         parts = [self.of(part) if isinstance(part, Expr) else part for part in expression.args]
         same = all(one is other for one, other in zip(parts, expression.args, strict=True))

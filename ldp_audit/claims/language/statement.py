@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -30,6 +30,15 @@ NEGATION: dict[Relation, Relation] = {"==": "!=", "!=": "==", "<=": "<", "<": "<
 
 
 @dataclass(frozen=True)
+class Premise:
+    """left RELATION right, "<=" or "<": a statement that has it is only about points at which it holds."""
+
+    left: Expr
+    relation: Relation
+    right: Expr
+
+
+@dataclass(frozen=True)
 class Statement:
     """left RELATION right, for all values of its variables, or for some, or with one constant for all.
 
@@ -38,6 +47,7 @@ class Statement:
         all": some value of `constant` suffices for all values of the other variables (O-statements).
     constant: the variable of an O-statement; positive.
     label: this part in words.
+    given: inequalities or equalities that restrict the domain to the points at which they hold: an implication.
     bounding: variables that are in neither side any more, but bound those that are; the rewriting finds them.
     divisors: what the sides were divided by until it cancelled, as they are defined where that is not 0; `at` finds it.
 
@@ -52,10 +62,11 @@ class Statement:
     label: str = ""
     quantifier: Quantifier = "for all"
     constant: Variable | None = None
+    given: tuple[Premise, ...] = field(default=(), kw_only=True)
     bounding: tuple[Variable, ...] = field(default=(), kw_only=True)
     divisors: tuple[Expr, ...] = field(default=(), kw_only=True)
-    wrote: tuple[Expr, Expr] | None = field(default=None, kw_only=True, compare=False)
-    """Both sides as they were given first, if they were rewritten; else None."""
+    wrote: tuple[Expr, ...] | None = field(default=None, kw_only=True, compare=False)
+    """Both sides as they were given first, and both sides of each premise, if one was rewritten; else None."""
     roots: Mapping[Variable, Expr] = field(default_factory=dict, kw_only=True, compare=False)
     """Variables that were given, and are not in the sides, in terms of those that stand for square roots of them."""
 
@@ -69,13 +80,18 @@ class Statement:
             if not isinstance(value, Expr) or value.is_Matrix or value.has(I, zoo, nan):
                 raise ValueError(f"{side} side must be a finite real expression, got {getattr(self, side)!r}")
             object.__setattr__(self, side, value)
-        given = (self.left, self.right)
-        found, bounding, roots = unified(given, self.bounding)
+        object.__setattr__(self, "given", _premises(self.given))
+        if self.given and self.constant is not None:
+            raise ValueError("given belongs to no statement with one constant for all")
+        given = (self.left, self.right, *(side for one in self.given for side in (one.left, one.right)))
+        found, bounding, roots = unified(_without_single_values(given), self.bounding)
         object.__setattr__(self, "bounding", bounding)
-        for side, value in zip(("left", "right"), found, strict=True):
+        for side, value in zip(("left", "right"), found[:2], strict=True):
             if value.has(oo, -oo):  # only a sum may be infinite, and sums have closed forms by now
                 raise ValueError(f"{side} side must be a finite real expression, got {getattr(self, side)!r}")
             object.__setattr__(self, side, value)
+        pairs = zip(self.given, found[2::2], found[3::2], strict=True)
+        object.__setattr__(self, "given", tuple(replace(one, left=low, right=high) for one, low, high in pairs))
         if tuple(found) != given:
             object.__setattr__(self, "wrote", self.wrote or given)
             object.__setattr__(self, "roots", {**{v: substituted(e, roots) for v, e in self.roots.items()}, **roots})
@@ -87,7 +103,8 @@ class Statement:
 
     @cached_property
     def _variables(self) -> list[Variable]:
-        found = variables_of([self.left, self.right, *self.bounding, *self.divisors])
+        of_premises = [side for one in self.given for side in (one.left, one.right)]
+        found = variables_of([self.left, self.right, *of_premises, *self.bounding, *self.divisors])
         found = in_order(found, lambda variable: is_linked(variable, found))
         if self.constant is not None:
             found = [self.constant, *(v for v in found if v != self.constant)]
@@ -100,7 +117,7 @@ class Statement:
         flipped = NEGATION[self.relation]
         sides, wrote = (self.left, self.right), self.wrote
         if self.relation in ("<=", "<"):
-            sides, wrote = sides[::-1], wrote and wrote[::-1]
+            sides, wrote = sides[::-1], wrote and (wrote[1], wrote[0], *wrote[2:])
         quantifier: Quantifier = "there is" if self.quantifier == "for all" else "for all"
         return replace(self, left=sides[0], relation=flipped, right=sides[1], quantifier=quantifier, wrote=wrote)
 
@@ -121,18 +138,25 @@ class Statement:
         still = _divisors(left, right)
         lost = tuple(dict.fromkeys(one for one in before if one not in still and one.free_symbols))
         wrote = None if self.wrote is None else self._written_at(swap)
-        return replace(self, left=left, right=right, bounding=bounding, divisors=lost, wrote=wrote)
+        given = tuple(
+            replace(one, left=substituted(one.left, swap), right=substituted(one.right, swap)) for one in self.given
+        )
+        sides = {"left": left, "right": right, "given": given}
+        return replace(self, **sides, bounding=bounding, divisors=lost, wrote=wrote)
 
-    def _written_at(self, swap: Mapping[Any, Any]) -> tuple[Expr, Expr] | None:
-        """Both sides as given, with the same replacements; None where a number replaces an exponential they lack."""
-        left, right = self.wrote or (self.left, self.right)
-        own = variables_of([left, right])
+    def _written_at(self, swap: Mapping[Any, Any]) -> tuple[Expr, ...] | None:
+        """All sides as given, with the same replacements; None where a number replaces an exponential they lack."""
+        own = variables_of(self._as_written())
         for v in self.variables():
             lost = isinstance(v, Variable) and v in swap and v not in own and not isinstance(swap[v], Variable)
             if lost and v.argument is not None and v.argument.free_symbols & {*own}:
                 return None
         moved = {**swap, **{v: substitute_domain(v, swap) for v in own if v not in swap}}
-        return substituted(left, moved), substituted(right, moved)
+        return tuple(substituted(one, moved) for one in self._as_written())
+
+    def _as_written(self) -> tuple[Expr, ...]:
+        """Both sides, and both sides of each premise, as they were given."""
+        return self.wrote or (self.left, self.right, *(side for one in self.given for side in (one.left, one.right)))
 
     def on_wider_domain(self) -> Statement:
         """The statement about its sides' variables alone; if it holds for all their values, so does this one."""
@@ -146,17 +170,20 @@ class Statement:
         variables = self.variables()
         record["variables"] = [describe_variable(v, variables) for v in variables]
         record["left"], record["relation"], record["right"] = written(self.left), self.relation, written(self.right)
+        if self.given:
+            record["given"] = [[written(one.left), one.relation, written(one.right)] for one in self.given]
         if self.wrote is not None:
-            left, right = self.wrote
+            left, right, *others = map(written, self.wrote)
             own = self.written_variables()
             domains = [describe_variable(v, own) for v in own]
-            record["written"] = {"variables": domains, "left": written(left), "right": written(right)}
+            pairs = zip(self.given, others[::2], others[1::2], strict=True)
+            given = {"given": [[low, one.relation, high] for one, low, high in pairs]} if self.given else {}
+            record["written"] = {"variables": domains, "left": left, "right": right, **given}
         return record
 
     def written_variables(self) -> list[Variable]:
         """The variables of the sides as they were given, and those that the proof has for their exponentials."""
-        left, right = self.wrote or (self.left, self.right)
-        own = variables_of([left, right, *self.bounding])
+        own = variables_of([*self._as_written(), *self.bounding])
         own = variables_of([*own, *(v.argument for v in own if v.argument is not None)])
         letters = [v for v in self.variables() if v.argument is not None and v.argument.free_symbols <= {*own}]
         found = variables_of([*own, *letters])
@@ -231,24 +258,54 @@ def is_linked(variable: Variable, among: list[Variable]) -> bool:
     return variable.argument is not None and variable.argument.free_symbols <= set(among)
 
 
-def equal(left: Any, right: Any, label: str = "") -> Statement:
-    """left == right, everywhere."""
-    return Statement(left, "==", right, label)
+def _without_single_values(sides: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The expressions with numbers for variables that are one irrational one, as Variable("c", log(2), log(2)) is."""
+    single = [v for v in variables_of(sides) if v.lower == v.upper and v.lower.is_number]
+    known = {v: v.lower for v in single if not v.lower.is_Rational}
+    return tuple(substituted(one, known) for one in sides) if known else sides
 
 
-def differ(left: Any, right: Any, label: str = "") -> Statement:
-    """left != right, everywhere."""
-    return Statement(left, "!=", right, label)
+def _premises(given: Any) -> tuple[Premise, ...]:
+    """Statements, and premises made of them before, as premises: an equality is two of them."""
+    found: list[Premise] = []
+    if not isinstance(given, tuple | list):
+        raise ValueError(f"given must be a tuple of statements, as (at_most(x, y),), got {given!r}")
+    for one in given:
+        if isinstance(one, Premise):
+            found.append(one)
+            continue
+        plain = isinstance(one, Statement) and one.quantifier == "for all" and not one.given
+        if not plain or one.relation == "!=":
+            raise ValueError(f"given must have statements of at_most, less or equal, got {one!r}")
+        left, right = one.wrote or (one.left, one.right)
+        found.append(Premise(left, "<" if one.relation == "<" else "<=", right))
+        if one.relation == "==":
+            found.append(Premise(right, "<=", left))
+    return tuple(found)
 
 
-def at_most(left: Any, right: Any, label: str = "") -> Statement:
-    """left <= right, everywhere."""
-    return Statement(left, "<=", right, label)
+Given = Sequence[Statement]
+"""Statements that restrict another one to the points of its domain at which they hold."""
 
 
-def less(left: Any, right: Any, label: str = "") -> Statement:
-    """left < right, everywhere."""
-    return Statement(left, "<", right, label)
+def equal(left: Any, right: Any, label: str = "", *, given: Given = ()) -> Statement:
+    """left == right, everywhere; or wherever what is given holds."""
+    return Statement(left, "==", right, label, given=given)  # type: ignore[arg-type]
+
+
+def differ(left: Any, right: Any, label: str = "", *, given: Given = ()) -> Statement:
+    """left != right, everywhere; or wherever what is given holds."""
+    return Statement(left, "!=", right, label, given=given)  # type: ignore[arg-type]
+
+
+def at_most(left: Any, right: Any, label: str = "", *, given: Given = ()) -> Statement:
+    """left <= right, everywhere; or wherever what is given holds, as at_most(t, g, given=(at_most(t**2, g**2),))."""
+    return Statement(left, "<=", right, label, given=given)  # type: ignore[arg-type]
+
+
+def less(left: Any, right: Any, label: str = "", *, given: Given = ()) -> Statement:
+    """left < right, everywhere; or wherever what is given holds."""
+    return Statement(left, "<", right, label, given=given)  # type: ignore[arg-type]
 
 
 def somewhere(statement: Statement, label: str = "") -> Statement:

@@ -1,0 +1,155 @@
+"""Terms: what is no rational function of the variables is a variable of its own, between ends that hold its values.
+
+An irrational number lies between two rationals that are near to it. A term such as sqrt(a n + 1), 2**n or erf(x) is in
+the range that its form shows, and cancels wherever it occurs on both sides; Ceil(e) lies from e to e + 1. A proof for
+all values between the ends holds for those that the term takes; a counterexample to the wider statement says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import floor, log10
+from typing import Any
+
+from sympy import Add, Expr, Integer, Mul, Pow, Rational, Symbol, log, oo
+
+from ldp_audit.claims.engines.evaluate import bounds_of, enclosure
+from ldp_audit.claims.language.rounding import Ceil
+from ldp_audit.claims.language.statement import Statement, written
+from ldp_audit.claims.recheck import declared as declared_domain
+from ldp_audit.claims.recheck import ranges_of
+from ldp_audit.claims.recheck_ranges import range_of
+from ldp_audit.claims.recheck_values import parsed
+from ldp_audit.mechanisms.variable import OPEN_ENDS, Variable, substitute_domain, unused
+
+Prover = Callable[[Statement], dict[str, Any] | None]
+
+_DIGITS = 15
+"""Significant digits of the rationals around an irrational number."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """A statement with variables in place of terms.   terms: each variable's term.   defined: proofs that one is."""
+
+    statement: Statement
+    terms: dict[Variable, Expr]
+    defined: dict[Variable, dict[str, Any]] = field(default_factory=dict)
+
+    def evidence(self, proof: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The evidence for the statement with its terms, from a proof of this one; None without one."""
+        if proof is None or not self.terms:
+            return proof
+        letters = {v.name: _described(v, term) for v, term in self.terms.items()}
+        for v, shown in self.defined.items():
+            letters[v.name]["defined"] = shown
+        return {"kind": "terms", "letters": letters, "proof": proof}
+
+
+def with_numbers_named(prove: Prover) -> Prover:
+    """The same prover with a variable in place of each irrational number."""
+
+    def named(statement: Statement) -> dict[str, Any] | None:
+        plain = numbers_named(statement)
+        return plain.evidence(prove(plain.statement))
+
+    return named
+
+
+def prove(statement: Statement, direct: Prover) -> dict[str, Any] | None:
+    """Evidence that the universal statement holds; None if it has no terms, or `direct` finds no proof of the rest."""
+    terms: dict[Variable, Expr] = {}
+    defined: dict[Variable, dict[str, Any]] = {}
+    known = ranges_of(declared_domain(statement.to_dict()))
+    nodes = dict.fromkeys(node for side in _sides(statement) for node in _terms_of(side) if node.free_symbols)
+    for place, node in enumerate(sorted(nodes, key=str)):
+        name, inner = unused(f"term_{place}", statement.variables()), node.args[0]
+        if isinstance(node, Ceil):
+            terms[Variable(name, inner, inner + 1, open="right")] = node
+            continue
+        span = range_of(parsed(written(node)), known)
+        ends = [infinite if end is None else Rational(end) for end, infinite in ((span.low, -oo), (span.high, oo))]
+        letter = Variable(name, *ends, open=OPEN_ENDS[span.low_open, span.high_open])
+        terms[letter] = node
+        is_log = isinstance(node, log)
+        root = inner if is_log or (isinstance(node, Pow) and node.exp == Rational(1, 2)) else None
+        span = range_of(parsed(written(root)), known) if root is not None else span
+        if root is not None and not (span.is_positive() or (span.is_at_least_0() and not is_log)):
+            condition = replace(statement, left=Integer(0), relation="<" if is_log else "<=", right=root, wrote=None)
+            shown = direct(condition)
+            if shown is not None:
+                defined[letter] = shown
+    named = replace(_named(statement, terms), defined=defined)
+    return named.evidence(direct(named.statement)) if terms else None
+
+
+def numbers_named(statement: Statement) -> Named:
+    """The statement with a variable in place of each irrational number, in its sides and its domains."""
+    ends = [end for v in statement.variables() for end in (v.lower, v.upper, v.argument) if end is not None]
+    nodes = dict.fromkeys(
+        node for one in (*_sides(statement), *ends) for node in _terms_of(one) if not node.free_symbols
+    )
+    terms = {}
+    for place, node in enumerate(sorted(nodes, key=str)):
+        low, high = _around(node)
+        terms[Variable(unused(f"term_{place}", statement.variables()), low, high)] = node
+    return _named(statement, terms)
+
+
+def _sides(statement: Statement) -> list[Expr]:
+    return [statement.left, statement.right, *(side for one in statement.given for side in (one.left, one.right))]
+
+
+def _terms_of(expression: Expr) -> Iterator[Expr]:
+    """The largest parts that are no rational functions of variables; a root's reciprocal counts as the root."""
+    if isinstance(expression, (Rational, Symbol)) or expression.is_infinite:
+        return
+    if isinstance(expression, (Add, Mul)):
+        for part in expression.args:
+            yield from _terms_of(part)  # type: ignore[arg-type]
+    elif isinstance(expression, Pow) and isinstance(expression.exp, Integer):
+        yield from _terms_of(expression.base)
+    elif isinstance(expression, Pow) and expression.exp.is_negative:
+        yield Pow(expression.base, -expression.exp)
+    else:
+        yield expression
+
+
+def _around(number: Expr) -> tuple[Rational, Rational]:
+    low, high = bounds_of(enclosure(number, {}))
+    size = max(abs(low), abs(high))
+    scale = Fraction(10) ** (_DIGITS - (floor(log10(size)) if size else 0))
+    return Rational(floor(low * scale)) / Rational(scale), Rational(-floor(-high * scale)) / Rational(scale)
+
+
+def _named(statement: Statement, terms: dict[Variable, Expr]) -> Named:
+    swap: dict[Any, Any] = {}
+    for letter, term in terms.items():
+        swap |= {term: letter}
+        if isinstance(term, Pow):
+            swap |= {1 / term: 1 / letter}
+    if not swap:
+        return Named(statement, {})
+    constant = {term: letter for term, letter in swap.items() if not term.free_symbols}
+    moved = dict(swap)
+    for v in statement.variables():
+        changed = substitute_domain(v, lambda end: end.xreplace({**constant, **moved})) if constant else v
+        if changed != v:
+            moved[v] = changed
+
+    def put(expression: Expr) -> Expr:
+        return expression.xreplace(moved)
+
+    given = tuple(replace(one, left=put(one.left), right=put(one.right)) for one in statement.given)
+    sides = {"left": put(statement.left), "right": put(statement.right)}
+    divisors = tuple(map(put, statement.divisors))
+    return Named(replace(statement, **sides, given=given, divisors=divisors, wrote=None), terms)
+
+
+def _described(v: Variable, term: Expr) -> dict[str, Any]:
+    ends = {"lower": None if v.lower == -oo else written(v.lower), "upper": None if v.upper == oo else written(v.upper)}
+    if isinstance(term, Ceil):
+        ends["upper"] = f"({ends['lower']}) + 1"
+    return {"is": written(term), **ends, "lower_open": v.lower_open, "upper_open": v.upper_open}
