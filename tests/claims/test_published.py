@@ -108,11 +108,15 @@ def test_the_truth_of_every_entry_by_numbers(entries: list[Entry]) -> None:
 
 
 def test_the_numbers_contradict_what_is_false(entries: list[Entry]) -> None:
-    """Else the test above could pass whatever is stated: held to be true, most neighbours fail at random points."""
+    """Else the test above could pass whatever is stated: held to be true, most neighbours fail at random points.
+
+    Those that fail by a tie alone cannot: up to the noise of the digits they hold.
+    """
     with mp.workdps(DIGITS):
         seen = [
             bool(contradiction(entry.neighbour, entry.shown, points=POINTS, seed=entry.id))
             for entry in entries
             if entry.neighbour is not None and not entry.not_yet and not callable(entry.against)
+            if fails(entry.neighbour, entry.against, strictly=False)
         ]
     assert sum(seen) > 0.9 * len(seen)

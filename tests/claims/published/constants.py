@@ -233,8 +233,8 @@ PRIV_UNIT = published(
     ),
     Entry(
         "PU-4",
-        "where the two cases meet",
-        "sqrt(pi/(2 (d - 1))) is below sqrt(2/d) from d = 5 on.",
+        "the theorem on PrivUnit, the gap between its cases",
+        "The largest low cap, sqrt(pi/(2 (d - 1))), is below the smallest high one, sqrt(2/d), from d = 5 on.",
         lambda: less(sqrt(pi / (2 * (d_5 - 1))), sqrt(2 / d_5)),
         lambda: less(sqrt(pi / (2 * (d_4 - 1))), sqrt(2 / d_4)),
         {"d": 4},

@@ -141,19 +141,22 @@ def contradiction(build: Build, shown: Point, *, points: int, seed: str) -> str:
     return ""
 
 
-def fails(build: Build, against: Point | Callable[[int], Point], *, points: int = 40) -> bool:
-    """Whether a statement held to be false is shown to fail by the point (or by one for each constant)."""
+def fails(build: Build, against: Point | Callable[[int], Point], *, points: int = 40, strictly: bool = True) -> bool:
+    """Whether a statement held to be false is shown to fail by the point (or by one for each constant).
+
+    strictly: a tie is a failure of "less than" too.
+    """
     statements = _written_out(build)
     if callable(against):
         assert statements[0].constant is not None
         name = statements[0].constant.name
         tries = [{**against(constant), name: constant} for constant in (1, 10**3, 10**6)]
-        return all(not _holds(statements[0], _completed(statements[0], one), strictly=True) for one in tries)
+        return all(not _holds(statements[0], _completed(statements[0], one), strictly=strictly) for one in tries)
     if statements[0].quantifier == "there is":
         draw = random.Random("nowhere")
         tries = (_random_point(statements[0], {}, draw) for _ in range(points))
-        return not any(_holds(statements[0], one, strictly=True) for one in tries)
-    return any(not _holds(one, _completed(one, against), strictly=True) for one in statements)
+        return not any(_holds(statements[0], one, strictly=strictly) for one in tries)
+    return any(not _holds(one, _completed(one, against), strictly=strictly) for one in statements)
 
 
 def _written_out(build: Build) -> list[Statement]:

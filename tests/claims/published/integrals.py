@@ -237,7 +237,7 @@ more = Variable("z", 0, oo)
 exponential = e * exp(-e * more)
 
 SELECTION = published(
-    "Ding, Kifer, Steinke, Wang, Xiao, Zhang (2021); Liu, Talwar (2019)",
+    "Ding, Kifer et al. (2021); Liu, Talwar (2019)",
     Entry(
         "XN-1",
         "exponential noise, two candidates at a gap",

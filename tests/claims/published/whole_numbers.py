@@ -405,7 +405,7 @@ g_other = Variable("h", 2, oo, integer=True)
 q = Variable("q", 0, 1, open="left")
 
 FLIPPED = published(
-    "Ding, Kifer, Steinke, Wang, Xiao, Zhang (2021); McKenna, Sheldon (2020)",
+    "Ding, Kifer et al. (2021); McKenna, Sheldon (2020)",
     Entry(
         "FL-1",
         "the best of n candidates, as a signed sum",
