@@ -15,7 +15,7 @@ from typing import Any
 
 from sympy import Expr, Integer, Rational, log, oo, pi, sympify
 
-from ldp_audit.claims import recheck, recheck_defined, recheck_written
+from ldp_audit.claims import recheck, recheck_defined, recheck_ranges, recheck_written
 from ldp_audit.claims.claim import Claim
 from ldp_audit.claims.engines import (
     certificate,
@@ -335,12 +335,22 @@ def _for_all(statement: Statement) -> Outcome:
 _EQUALITY = terms.with_numbers_named(certificate.prove_equality)
 _WHOLE = terms.with_numbers_named(certificate.prove_whole)
 _RISE = terms.with_numbers_named(lambda one: rise.prove(one, certificate.prove_whole))
-_TERMS = terms.with_numbers_named(lambda one: terms.prove(one, certificate.prove_whole))
-_TERMS_OF_AN_EQUALITY = terms.with_numbers_named(lambda one: terms.prove(one, certificate.prove_equality))
+_TERMS = terms.with_numbers_named(lambda one: terms.prove(one, certificate.prove_whole, _enclosing))
+_TERMS_OF_AN_EQUALITY = terms.with_numbers_named(lambda one: terms.prove(one, certificate.prove_equality, _enclosing))
 
 
 _VALUE_BY_VALUE = terms.with_numbers_named(lambda one: enumeration.prove(one, _by_value))
-_INDUCTION = terms.with_numbers_named(lambda one: whole_numbers.prove(one, _whole_or_terms, _VALUE_BY_VALUE))
+_INDUCTION = terms.with_numbers_named(
+    lambda one: whole_numbers.prove(one, whole_numbers.Means(_whole_or_terms, _VALUE_BY_VALUE, _enclosing))
+)
+
+
+def _enclosing(name: str, expression: Expr, statement: Statement) -> Variable:
+    """A variable over the range of an expression in a statement's variables, as the checker finds it."""
+    known = recheck.ranges_of(recheck.declared(statement.to_dict()))
+    span = recheck_ranges.range_of(recheck.parsed(written(expression)), known)
+    ends = [infinite if end is None else Rational(end) for end, infinite in ((span.low, -oo), (span.high, oo))]
+    return Variable(name, *ends, open=OPEN_ENDS[span.low_open, span.high_open])
 
 
 def _whole_or_terms(statement: Statement) -> dict[str, Any] | None:

@@ -18,13 +18,11 @@ from sympy import Add, Expr, Integer, Mul, Pow, Rational, Symbol, log, oo
 from ldp_audit.claims.engines.evaluate import bounds_of, enclosure
 from ldp_audit.claims.language.rounding import Ceil
 from ldp_audit.claims.language.statement import Statement, written
-from ldp_audit.claims.recheck import declared as declared_domain
-from ldp_audit.claims.recheck import ranges_of
-from ldp_audit.claims.recheck_ranges import range_of
-from ldp_audit.claims.recheck_values import parsed
-from ldp_audit.mechanisms.variable import OPEN_ENDS, Variable, substitute_domain, unused
+from ldp_audit.mechanisms.variable import Variable, substitute_domain, unused
 
 Prover = Callable[[Statement], dict[str, Any] | None]
+Enclosing = Callable[[str, Expr, Statement], Variable]
+"""Makes a variable of this name that ranges over all values of an expression in a statement's variables."""
 
 _DIGITS = 15
 """Significant digits of the rationals around an irrational number."""
@@ -58,25 +56,22 @@ def with_numbers_named(prove: Prover) -> Prover:
     return named
 
 
-def prove(statement: Statement, direct: Prover) -> dict[str, Any] | None:
+def prove(statement: Statement, direct: Prover, enclosing: Enclosing) -> dict[str, Any] | None:
     """Evidence that the universal statement holds; None if it has no terms, or `direct` finds no proof of the rest."""
     terms: dict[Variable, Expr] = {}
     defined: dict[Variable, dict[str, Any]] = {}
-    known = ranges_of(declared_domain(statement.to_dict()))
     nodes = dict.fromkeys(node for side in _sides(statement) for node in _terms_of(side) if node.free_symbols)
     for place, node in enumerate(sorted(nodes, key=str)):
         name, inner = unused(f"term_{place}", statement.variables()), node.args[0]
         if isinstance(node, Ceil):
             terms[Variable(name, inner, inner + 1, open="right")] = node
             continue
-        span = range_of(parsed(written(node)), known)
-        ends = [infinite if end is None else Rational(end) for end, infinite in ((span.low, -oo), (span.high, oo))]
-        letter = Variable(name, *ends, open=OPEN_ENDS[span.low_open, span.high_open])
+        letter = enclosing(name, node, statement)
         terms[letter] = node
         is_log = isinstance(node, log)
         root = inner if is_log or (isinstance(node, Pow) and node.exp == Rational(1, 2)) else None
-        span = range_of(parsed(written(root)), known) if root is not None else span
-        if root is not None and not (span.is_positive() or (span.is_at_least_0() and not is_log)):
+        span = enclosing(name, root, statement) if root is not None else letter
+        if root is not None and not (span.lower > 0 or (span.lower == 0 and (span.lower_open or not is_log))):
             condition = replace(statement, left=Integer(0), relation="<" if is_log else "<=", right=root, wrote=None)
             shown = direct(condition)
             if shown is not None:

@@ -6,40 +6,45 @@ at n. In the step a letter stands for each B**n, which becomes B times itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sympy import Expr, Integer, Pow, Rational, oo
+from sympy import Expr, Integer, Pow, oo
 
+from ldp_audit.claims.engines.terms import Enclosing, Prover
 from ldp_audit.claims.language.statement import Premise, Statement, written
-from ldp_audit.claims.recheck import declared, ranges_of
-from ldp_audit.claims.recheck_ranges import range_of
-from ldp_audit.claims.recheck_values import parsed
-from ldp_audit.mechanisms.variable import OPEN_ENDS, Variable, substituted, unused
+from ldp_audit.mechanisms.variable import Variable, substituted, unused
 
-Prover = Callable[[Statement], dict[str, Any] | None]
+
+@dataclass(frozen=True)
+class Means:
+    """What this engine asks of others.
+
+    direct: settles a statement about all values at once.   one_by_one: about finitely many.   enclosing: see terms.py.
+    """
+
+    direct: Prover
+    one_by_one: Prover
+    enclosing: Enclosing
+
 
 _FIRST = (0, 1, 2, 3, 5, 8)
 """How many numbers are looked at one by one before the rest is tried."""
 
 
-def prove(statement: Statement, direct: Prover, one_by_one: Prover) -> dict[str, Any] | None:
-    """Evidence that the universal statement holds, or None if this engine finds none.
-
-    direct: settles a statement about all values at once.   one_by_one: about finitely many.
-    """
+def prove(statement: Statement, means: Means) -> dict[str, Any] | None:
+    """Evidence that the universal statement holds, or None if this engine finds none."""
     for variable in statement.variables():
         if not variable.integer_valued or variable.argument is not None:
             continue
         below, above = variable.lower.is_infinite, variable.upper.is_infinite
         if below and above:
             halves = [_between(variable, -oo, 0), _between(variable, 1, oo)]
-            proofs = [_one_sided(statement.at({variable: half}), half, direct, one_by_one) for half in halves]
+            proofs = [_one_sided(statement.at({variable: half}), half, means) for half in halves]
             if all(proofs):
                 return _halves(variable, Integer(0), *proofs)
         elif above or below:
-            found = _one_sided(statement, variable, direct, one_by_one)
+            found = _one_sided(statement, variable, means)
             if found is not None:
                 return found
     return None
@@ -51,7 +56,7 @@ def is_inductive(proof: dict[str, Any]) -> bool:
     return proof["kind"] == "induction" or any(map(is_inductive, inner))
 
 
-def _one_sided(statement: Statement, variable: Variable, direct: Prover, one_by_one: Prover) -> dict[str, Any] | None:
+def _one_sided(statement: Statement, variable: Variable, means: Means) -> dict[str, Any] | None:
     end, way = (variable.lower, 1) if variable.upper.is_infinite else (variable.upper, -1)
     is_open = variable.lower_open if way == 1 else variable.upper_open
     if not end.is_Integer:
@@ -61,13 +66,13 @@ def _one_sided(statement: Statement, variable: Variable, direct: Prover, one_by_
         begins = first + way * count
         rest = _between(variable, begins, oo) if way == 1 else _between(variable, -oo, begins)
         tail = statement.at({variable: rest})
-        proof = direct(tail) or (_induction(tail, rest, direct, one_by_one) if way == 1 else None)
+        proof = means.direct(tail) or (_induction(tail, rest, means) if way == 1 else None)
         if proof is None:
             continue
         if count == 0:
             return proof
         few = _between(variable, *sorted((first, begins - way)))
-        single = one_by_one(statement.at({variable: few}))
+        single = means.one_by_one(statement.at({variable: few}))
         if single is not None:
             return _halves(variable, *((begins - 1, single, proof) if way == 1 else (begins, proof, single)))
         return None
@@ -82,13 +87,13 @@ def _halves(variable: Variable, at: Expr, below: Any, above: Any) -> dict[str, A
     return {"kind": "halves", "variable": variable.name, "at": written(at), "below": below, "above": above}
 
 
-def _induction(statement: Statement, n: Variable, direct: Prover, one_by_one: Prover) -> dict[str, Any] | None:
+def _induction(statement: Statement, n: Variable, means: Means) -> dict[str, Any] | None:
     others = [v for v in statement.variables() if v != n]
     leaning = any(n in part.free_symbols for v in others for part in (v.lower, v.upper, v.argument) if part is not None)
     if statement.relation not in ("<=", "<") or n.lower < 0 or leaning:
         return None
     letters: dict[Variable, Expr] = {}
-    spans = ranges_of(declared(replace(statement, given=()).to_dict()))
+    alone = replace(statement, given=())
     sides = []
     for side in (statement.left, statement.right):
         swap: dict[Any, Any] = {}
@@ -100,20 +105,18 @@ def _induction(statement: Statement, n: Variable, direct: Prover, one_by_one: Pr
                 return None
             letter = next((one for one, base in letters.items() if base == power.base), None)
             if letter is None:
-                span = range_of(parsed(written(power.base**n)), spans)
-                ends = [none if end is None else Rational(end) for end, none in ((span.low, -oo), (span.high, oo))]
                 name = unused(f"power_{len(letters)}", [*statement.variables(), *letters])
-                letter = Variable(name, *ends, open=OPEN_ENDS[span.low_open, span.high_open])
+                letter = means.enclosing(name, power.base**n, alone)
                 letters[letter] = power.base
             swap[power] = letter**slope * power.base**rest
         sides.append(side.xreplace(swap))
-    start = one_by_one(statement.at({n: _between(n, n.lower, n.lower)}))
+    start = means.one_by_one(statement.at({n: _between(n, n.lower, n.lower)}))
     if start is None:
         return None
     onwards = {n: n + 1, **{letter: letter * base for letter, base in letters.items()}}
     ahead = [substituted(side, onwards) for side in sides]
     premise = Premise(sides[0], statement.relation, sides[1])
-    step = direct(replace(statement, left=ahead[0], right=ahead[1], given=(premise,), divisors=(), wrote=None))
+    step = means.direct(replace(statement, left=ahead[0], right=ahead[1], given=(premise,), divisors=(), wrote=None))
     if step is None:
         return None
     powers = {v.name: {"base": written(base), **_ends(v)} for v, base in letters.items()}
