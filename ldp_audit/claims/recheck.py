@@ -447,8 +447,10 @@ def by_terms(claim: Universal, evidence: Evidence) -> None:
 
     The relation for all values between the ends holds for those that the term takes. A number is enclosed by interval
     arithmetic, and replaced in the domains too; a term with variables lies in the range that its form shows
-    (recheck_ranges.py), which must show that it is defined as well; and Ceil(e) in e <= Ceil(e) < e + 1.
+    (recheck_ranges.py), which must show that it is defined as well; and Ceil(e) in e <= Ceil(e) < e + 1. That a root is
+    a root counts as two premises.
     """
+    roots: tuple[Relation, ...] = ()
     for name, read in evidence["letters"].items():
         node, text = parsed(read["is"]), read["is"]
         own = re.fullmatch(r"term_\d+_*", name) and name not in claim.domain
@@ -464,7 +466,24 @@ def by_terms(claim: Universal, evidence: Evidence) -> None:
             _require_within(Range(low, low_open=False, high=high, high_open=False), v)
             domain = {name: v, **{n: u.mapped(_putting(node, name)) for n, u in domain.items()}}
         claim = claim.mapped(_putting(node, name), domain)
-    everywhere(claim, evidence["proof"])
+        roots += _as_a_root(node, name)
+    everywhere(replace(claim, premises=(*claim.premises, *roots)), evidence["proof"])
+
+
+def _as_a_root(node: ast.expr, name: str) -> tuple[Relation, ...]:
+    """name**q = u**p for the term u**(p/q), which is defined: two premises. None for other terms."""
+    match node:
+        case ast.Call(func=ast.Name(id="sqrt"), args=[inner]):
+            base, exponent = inner, Fraction(1, 2)
+        case ast.BinOp(left=base, op=ast.Pow(), right=right) if not names(ast.unparse(right)):
+            exponent = exponent_of(node, {}, LARGEST_POWER)  # type: ignore[arg-type]
+        case _:
+            return ()
+    plain = names(ast.unparse(base)) or not any(isinstance(one, ast.Call | ast.Pow) for one in ast.walk(base))
+    if exponent <= 0 or exponent.denominator >= LARGEST_POWER or not plain:
+        return ()
+    power, root = f"{name}**{exponent.denominator}", f"({ast.unparse(base)})**{exponent.numerator}"
+    return (power, "<=", root), (root, "<=", power)
 
 
 def _require_range(node: ast.expr, v: DomainVariable, claim: Universal, defined: Evidence | None) -> None:
@@ -671,7 +690,7 @@ class Slacks:
             and (self.taylor == 0 or (self.taylor % 2 and 0 < self.taylor < MOST_TERMS_OF_EXP)),
             "only odd Taylor polynomials lie below exp",
         )
-        single = {n: v.lower for n, v in self.domain.items() if v.lower is not None and v.lower == v.upper}
+        single = {n: v.lower for n, v in self.domain.items() if v.lower is not None and _is_same(v.lower, v.upper)}
         self.given: dict[str, str] = {**single, **claim.given}
         used = {name for text in (evidence.get("gap", "0"), *evidence["divisors"]) for name in names(text)}
         premises = {f"lo_given_{place}": one for place, one in enumerate(claim.premises)}
@@ -745,6 +764,13 @@ class Slacks:
             undivided(text, self.env, [*self.forms, *self.powers.values()])
 
 
+def _is_same(one: str, other: str | None) -> bool:
+    """Whether two ends are one text, or one number."""
+    if other is None or names(one) or names(other):
+        return one == other
+    return evaluate(one, {}, INTERVALS) == evaluate(other, {}, EXACT)
+
+
 def series(text: str, degree: int) -> str:
     """The Taylor polynomial of exp at an expression."""
     return " + ".join(["1", *(f"({text})**{k}/{math.factorial(k)}" for k in range(1, degree + 1))])
@@ -796,7 +822,8 @@ def by_rise(claim: Universal, evidence: Evidence) -> None:
     variable that moves has no end that it could cross (`_never_leaves`). At the beginning a linked variable is e**0,
     ln 1, or one that is known not to move and has the same argument. Premises need not hold on the way: none is used.
     """
-    claim = replace(claim, premises=())
+    near = reached([claim.left, claim.right, evidence["factor"], evidence["function"]], claim.domain)
+    claim = replace(claim, domain={name: claim.domain[name] for name in near}, premises=())
     slacks, x, side = Slacks(claim, evidence), evidence["variable"], evidence.get("from", "lower")
     domain, env = claim.domain, slacks.env
     v = domain[x]
@@ -1040,12 +1067,24 @@ def from_root(s: ReportedStatement) -> str:
     return require({**shown, ("there is", "<="): "PROVED"}.get((s.quantifier, s.relation)), "a root shows nothing here")
 
 
+def from_part(s: ReportedStatement) -> str:
+    """Where one variable has one value, at which the domain is not empty, the relation fails at all points."""
+    inside(s.domain, s.evidence["inside"])
+    x, value = s.evidence["variable"], s.evidence["inside"][s.evidence["variable"]]
+    require(not s.premises and s.domain[x].is_free and s.quantifier == "for all", "a part of another kind")
+    sides = (s.left, s.right) if s.relation in ("==", "!=") else (s.right, s.left)
+    denied = Universal(sides[0], NEGATIONS[s.relation], sides[1], s.near())
+    everywhere(denied.at(x, value), s.evidence["proof"])
+    return "REFUTED"
+
+
 VERDICTS: dict[tuple[str, str], Callable[[ReportedStatement], str]] = {
     ("for all", "value"): from_values,
     ("there is", "value"): from_values,
     ("for all", "counterexample"): from_counterexample,
     ("there is", "example"): from_example,
     ("for all", "root"): from_root,
+    ("for all", "part"): from_part,
     ("there is", "root"): from_root,
     ("for all", "smt"): from_solver,
     **{("for all", kind): from_proof for kind in RULES},

@@ -150,6 +150,7 @@ _ENGINES = {
     "box": {"interval"},
     "smt": {"smt"},
     "root": {"root"},
+    "part": {"tie"},
     "counterexample": {"search", "smt"},
     "example": {"search", "smt"},
     "undecided": {"none", "recompute"},

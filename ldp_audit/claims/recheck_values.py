@@ -19,7 +19,9 @@ from ldp_audit.claims.recheck_functions import INTERVALS, Interval, RefusedError
 Env = Mapping[str, Interval]
 
 _TERMS, _CELLS, _PANELS = 300, 200, 2
-"""The most terms of a sum; the cells of an integral; the panels in a piece of length 1 of an infinite one."""
+"""The most terms of a sum; the cells of an integral; the panels in a piece of an infinite one."""
+_LENGTHS = tuple(Fraction(1, 4**power) for power in range(5))
+"""The lengths of such pieces, one after the other until two estimates agree."""
 
 
 def value_of(text: str | ast.expr, env: Env) -> Interval:
@@ -147,7 +149,7 @@ def _total(terms: Iterable[Interval]) -> Interval:
 
 def _integrated(term: ast.expr, limit: ast.expr, env: Env) -> Interval:
     """An integral: its cells' lengths times the integrand's values in them; over an infinite range an estimate, by
-    Simpson's rule on pieces of length 1 until they are negligible, give or take what trapezoids give otherwise."""
+    Simpson's rule on pieces until they are negligible, which are shorter until two estimates agree."""
     name, low, high = limit_of(limit)
     if is_infinite(low) and is_infinite(high):
         zero = ast.Constant(0)
@@ -158,21 +160,23 @@ def _integrated(term: ast.expr, limit: ast.expr, env: Env) -> Interval:
     def at(value: Interval) -> Interval:
         return value_of(term, {**env, name: value})
 
-    def piece(begins: Fraction) -> Interval:
-        heights = [at(hull(begins + Fraction(place, 2 * _PANELS))) for place in range(2 * _PANELS + 1)]
-        middle, ends, rest = _total(heights[1::2]), _total([heights[0], heights[-1]]), _total(heights[2:-1:2])
-        simpson, trapezoids = (
-            sum((weight * part[0] for weight, part in zip(weights, (ends, middle, rest), strict=True)), Fraction(0))
-            / (6 * _PANELS)
-            for weights in ((1, 4, 2), (Fraction(3, 2), 3, 3))
-        )
-        return simpson - abs(simpson - trapezoids), simpson + abs(simpson - trapezoids)
+    def piece(begins: Fraction, length: Fraction) -> Interval:
+        heights = [at(hull(begins + length * Fraction(place, 2 * _PANELS)))[0] for place in range(2 * _PANELS + 1)]
+        middle, rest = sum(heights[1::2], Fraction(0)), sum(heights[2:-1:2], Fraction(0))
+        simpson = length * (heights[0] + heights[-1] + 4 * middle + 2 * rest) / (6 * _PANELS)
+        return simpson, simpson
 
     if is_infinite(high) or is_infinite(low):
         way, end = (1, value_of(low, env)) if is_infinite(high) else (-1, value_of(high, env))
-        begins = end[0] if way == 1 else end[0] - 1
-        pieces = (piece(begins + way * place) for place in range(_TERMS))
-        return _until_negligible(pieces, Fraction(1, 10**6), Fraction(1, 200))
+        before: Interval | None = None
+        for length in _LENGTHS:
+            begins = end[0] if way == 1 else end[0] - length
+            pieces = (piece(begins + way * length * place, length) for place in range(_TERMS))
+            found = _until_negligible(pieces, Fraction(1, 10**6), Fraction(1, 200))
+            if before is not None and found[0] <= before[1] and before[0] <= found[1]:
+                return hull(*found, *before)
+            before = found
+        raise RefusedError("an integral whose estimates do not agree")
     first, last = (value_of(end, env) for end in (low, high))
     step = (last[1] - first[0]) / _CELLS
     edges = [first[0] + step * place for place in range(_CELLS + 1)]

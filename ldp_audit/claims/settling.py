@@ -324,6 +324,9 @@ def _for_all(statement: Statement) -> Outcome:
         return Verdict.REFUTED, "search", _at("counterexample", statement, point)
     if solved.point is not None and not statement.bounding:
         return Verdict.REFUTED, "smt", _at("counterexample", statement, solved.point)
+    tie = _tie(statement) if statement.relation == "<" else None
+    if tie is not None:
+        return Verdict.REFUTED, "tie", tie
     zero = root.find(statement) if statement.relation in ("<", "!=") else None
     if zero is not None:
         return Verdict.REFUTED, "root", zero
@@ -343,6 +346,21 @@ _VALUE_BY_VALUE = terms.with_numbers_named(lambda one: enumeration.prove(one, _b
 _INDUCTION = terms.with_numbers_named(
     lambda one: whole_numbers.prove(one, whole_numbers.Means(_whole_or_terms, _VALUE_BY_VALUE, _enclosing))
 )
+
+
+def _tie(statement: Statement) -> dict[str, Any] | None:
+    """Evidence that both sides are the same where one variable is at an end of its range; None if they are not."""
+    for point in () if statement.given or statement.bounding else simplest.points(statement.variables(), _FIRST_POINTS):
+        for v in (one for one in point if point[one] in (one.lower, one.upper)):
+            try:
+                there = statement.at({v: point[v]})
+                proof = _WHOLE(replace(there, left=there.right, relation="<=", right=there.left))
+            except (ValueError, ZeroDivisionError):
+                continue
+            if proof is not None:
+                inside = {str(name): str(number) for name, number in point.items()}
+                return {"kind": "part", "variable": str(v), "inside": inside, "proof": proof}
+    return None
 
 
 def _enclosing(name: str, expression: Expr, statement: Statement) -> Variable:

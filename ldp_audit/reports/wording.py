@@ -254,6 +254,12 @@ def _root(_part: dict[str, Any], evidence: dict[str, Any]) -> str:
     )
 
 
+def _part_of_the_domain(part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    name = evidence["variable"]
+    proof = explain({**part, "evidence": evidence["proof"]}).replace("right - left", "left - right", 1)
+    return f"It fails wherever {name} = {evidence['inside'][name]}: there {proof}"
+
+
 def _smt(_part: dict[str, Any], evidence: dict[str, Any]) -> str:
     return f"{evidence['solver']} finds no point that violates it; there is no proof that the checker could follow."
 
@@ -278,6 +284,7 @@ _EXPLANATIONS = {
     "terms": _terms,
     "induction": _induction,
     "root": _root,
+    "part": _part_of_the_domain,
     "smt": _smt,
     "undecided": _undecided,
 }

@@ -25,6 +25,8 @@ _MAX_BOTH_SLACKS = 6
 """With both slacks of more variables than this a form has too many terms to be useful."""
 _MAX_HALVED = 4
 _MAX_LINKED = 4
+_MOST_WITH_PREMISES = 4
+"""Choices of slacks in which premises are used: each takes many divisions."""
 
 Plan = dict[str, Ends]
 
@@ -59,7 +61,7 @@ def nonzero_divisors(statement: Statement) -> dict[str, Any] | None:
 
 
 def prove_whole(statement: Statement, least: int = 0) -> dict[str, Any] | None:
-    """Evidence by one form for the whole domain.
+    """Evidence by one form for the whole domain, by premises if there is none without them.
 
     least: the lowest degree of Taylor polynomials; at 0 an exponential is only known by its bounds.
     """
@@ -73,6 +75,21 @@ def prove_whole(statement: Statement, least: int = 0) -> dict[str, Any] | None:
             return None
         for ends in plans(variables, linked=degree > 0):
             evidence = _on(statement, degree, ends, known)
+            if evidence is not None:
+                return evidence
+    return _by_premises(statement) if statement.given else None
+
+
+def _by_premises(statement: Statement) -> dict[str, Any] | None:
+    """Evidence by a form that uses premises, in the first few choices of slacks."""
+    variables = statement.variables()
+    for degree in (0, 1) if _has_link(variables) else (1,):
+        try:
+            known = divisor_forms(statement, degree, by_premises=True)
+        except (NotRationalFunctionError, ZeroDivisionError):
+            return None
+        for ends in plans(variables, linked=degree > 0)[:_MOST_WITH_PREMISES]:
+            evidence = _on(statement, degree, ends, known, by_premises=True)
             if evidence is not None:
                 return evidence
     return None
@@ -127,15 +144,19 @@ def plans(variables: list[Variable], *, linked: bool = True) -> list[Plan]:
 
 
 def _on(
-    statement: Statement, degree: int, ends: Mapping[str, Ends], known: Sequence[Form] | None
+    statement: Statement,
+    degree: int,
+    ends: Mapping[str, Ends],
+    known: Sequence[Form] | None,
+    *,
+    by_premises: bool = False,
 ) -> dict[str, Any] | None:
     try:
-        slacks = SlackSubstitution(statement.variables(), degree, ends, statement.given)
+        premises = statement.given if by_premises else ()
+        slacks = SlackSubstitution(statement.variables(), degree, ends, premises)
         gap = slacks.gap(statement)
         slacks.add_forms(known or ())
-        form = slacks.form(gap)
-        if statement.given and (form is None or not _shows(statement.relation, form.sign, form.text)):
-            form = slacks.form_by_premises(gap)
+        form = slacks.form_by_premises(statement) if by_premises else slacks.form(gap)
         if form is None or not _shows(statement.relation, form.sign, form.text):
             return None
         divisors = slacks.divisor_forms() or known
@@ -147,13 +168,14 @@ def _on(
     return {**evidence, "taylor": degree} if degree and _has_link(statement.variables()) else evidence
 
 
-def divisor_forms(statement: Statement, degree: int = 1) -> list[Form] | None:
+def divisor_forms(statement: Statement, degree: int = 1, *, by_premises: bool = False) -> list[Form] | None:
     """Forms of all divisors of the statement and its domains, in the first slacks that have them.
 
-    None if one may be zero.
+    None if one may be zero.   by_premises: those of the premises, too.
     """
+    premises = statement.given if by_premises else ()
     for ends in ({}, *plans(statement.variables(), linked=degree > 0)):
-        slacks = SlackSubstitution(statement.variables(), degree, ends)
+        slacks = SlackSubstitution(statement.variables(), degree, ends, premises)
         slacks.gap(statement)
         forms = slacks.divisor_forms()
         if forms is not None:

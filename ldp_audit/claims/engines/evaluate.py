@@ -62,7 +62,7 @@ _PRECISIONS = (160, 640, 2560)
 
 
 _LARGEST, _LARGEST_FACTORIAL = 10**5, 10**3
-"""Larger exponents are evaluated by balls; larger factorials not at all."""
+"""Larger exponents are evaluated by balls; larger factorials and binomial coefficients not at all."""
 _MAX_EXACT_BITS, _MAX_BITS = 512, 10_000
 """Bits of a denominator above which a number is written as decimals, or not written at all."""
 
@@ -155,10 +155,10 @@ def _on_one_step(expression: Expr, point: Point) -> Fraction:
 
 
 def holds_at(statement: Statement, point: Point) -> bool | None:
-    """Whether the relation holds at the point; None if it is undefined or the balls overlap."""
+    """Whether the relation holds at the point; None if it is undefined or too large, or the balls overlap."""
     try:
         left, right = value(statement.left, point), value(statement.right, point)
-    except ZeroDivisionError:
+    except (ZeroDivisionError, OverflowError):
         return None
     return compare(left, statement.relation, right)
 
@@ -173,11 +173,13 @@ def is_given(statement: Statement, point: Point) -> bool:
 
 
 def is_defined(expression: Expr, point: Point) -> bool:
-    """Whether the expression has a finite real value at the point."""
+    """Whether the expression has a finite real value at the point, which may be too large to be computed."""
     try:
         found = value(expression, point)
     except ZeroDivisionError:
         return False
+    except OverflowError:
+        return True
     return isinstance(found, Fraction) or found.is_finite()
 
 
@@ -272,14 +274,18 @@ def _between(low: Fraction, high: Fraction) -> arb:
 
 
 def _binomial(n: Fraction, k: Fraction) -> int:
-    if not (n.denominator == k.denominator == 1 and 0 <= n < _LARGEST):
+    if not (n.denominator == k.denominator == 1 and n >= 0):
         raise NotRationalError(f"binomial({n}, {k})")
+    if n >= _LARGEST_FACTORIAL:
+        raise OverflowError(f"binomial({n}, {k}) is too large to be written down")
     return comb(int(n), int(k)) if k >= 0 else 0
 
 
 def _factorial(n: Fraction) -> int:
-    if not (n.denominator == 1 and 0 <= n < _LARGEST_FACTORIAL):
+    if not (n.denominator == 1 and n >= 0):
         raise NotRationalError(f"factorial({n})")
+    if n >= _LARGEST_FACTORIAL:
+        raise OverflowError(f"factorial({n}) is too large to be written down")
     return of_whole(int(n))
 
 

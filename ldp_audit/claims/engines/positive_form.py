@@ -17,7 +17,7 @@ This helps if the width may vanish (w in [c - rho r, c + rho r], rho >= 0) or th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, product
@@ -34,7 +34,7 @@ from ldp_audit.mechanisms.variable import Variable, in_order
 _MOST_TERMS = 2000
 """A longer polynomial takes minutes to factor, and has no positive form in practice: of some thousand proofs with
 linked exponentials none has more than a hundred terms."""
-_MOST_LEADS, _MOST_ELIMINATIONS, _MOST_DIVISIONS = 8, 64, 30
+_MOST_LEADS, _MOST_ELIMINATIONS, _MOST_DIVISIONS = 6, 30, 20
 """Terms of a premise that are tried as the one to eliminate; choices for all premises; steps of one division."""
 
 
@@ -55,6 +55,15 @@ class _Factors:
 
     constant: fmpq
     powers: Mapping[str, tuple[fmpq_mpoly, int]]
+
+
+@dataclass(frozen=True)
+class _Premise:
+    """right - left of a premise.   slacks: its name, by 1; and that of its negative, if that is a premise too, by -1."""
+
+    ratio: Ratio
+    slacks: dict[int, str]
+    is_strict: bool
 
 
 Ends = Literal["both", "lower", "upper", "none"]
@@ -93,7 +102,18 @@ class SlackSubstitution:
                 if not end.is_infinite:
                     self.write(end)
         self._of_domains = len(self.divisors)
-        self._premises = [(one.relation, self.write(one.right) - self.write(one.left)) for one in premises]
+        self._premises = self._read(premises)
+
+    def _read(self, premises: Sequence[Premise]) -> list[_Premise]:
+        """The premises; one that is followed by its reverse is an equality."""
+        found: list[_Premise] = []
+        for place, one in enumerate(premises):
+            ratio, slack = self.write(one.right) - self.write(one.left), f"lo_given_{place}"
+            if found and found[-1].slacks.keys() == {1} and (found[-1].ratio + ratio).numerator.is_zero():
+                found[-1].slacks[-1] = slack
+            elif not ratio.numerator.is_zero():
+                found.append(_Premise(ratio, {1: slack}, is_strict=one.relation == "<"))
+        return found
 
     def define(self, variables: list[Variable], path: Mapping[Variable, Expr]) -> None:
         """Give the variables of the statement from which the path comes; KeyError if the path needs others."""
@@ -136,46 +156,68 @@ class SlackSubstitution:
         size = abs(Fraction(int(factors.constant.p), int(factors.constant.q)))
         return Form(_quotient([str(size.numerator), *above], [str(size.denominator), *below]), sign)
 
-    def form_by_premises(self, gap: Ratio) -> Form | None:
-        """A positive form of the gap with slacks of premises; None if none was found."""
-        for multiplier in self._multipliers(gap):
-            whole = gap * multiplier
-            below = self.form(Ratio(self._ring.constant(1).numerator, whole.denominator) / multiplier)
-            if below is None or below.sign != 2:
+    def form_by_premises(self, statement: Statement) -> Form | None:
+        """A positive form of right - left with slacks of premises; None if none was found.
+
+        The gap is multiplied by the premises' denominators, and perhaps by what makes squares of it: the gap with the
+        sign of one variable turned.
+        """
+        gap, one = statement.right - statement.left, self._ring.constant(1)
+        turned = [gap.subs(v, -v) for v in statement.variables() if gap.has(v) and not is_linked(v, self._among)]
+        scale = one
+        for below in dict.fromkeys(text(premise.ratio.denominator) for premise in self._premises):
+            scale *= next(
+                Ratio(p.ratio.denominator, one.numerator) for p in self._premises if text(p.ratio.denominator) == below
+            )
+        for multiplier in (one, *map(self.write, turned)):
+            if (multiplier * scale).numerator.is_zero():
                 continue
-            leads = [[None, *ratio.numerator.monoms()][:_MOST_LEADS] for _, ratio in self._premises]
+            whole = self.write(gap) * multiplier * scale
+            times = Ratio(whole.denominator, one.numerator) * multiplier * scale
+            form = None if is_long(whole) or is_long(times) else self.form(one / times)
+            if form is None or form.sign != 2:
+                continue
+            leads = [self._leads(premise, whole.numerator) for premise in self._premises]
             for chosen in islice(product(*leads), _MOST_ELIMINATIONS):
                 above = self._eliminated(whole.numerator, chosen)
                 if above is not None:
-                    return Form(f"({above.text})*({below.text})", above.sign)
+                    return Form(f"({above.text})*({form.text})", above.sign)
         return None
 
-    def _multipliers(self, gap: Ratio) -> Iterator[Ratio]:
-        """1, and what makes squares of the gap: the gap with the sign of one variable turned."""
-        one = self._ring.constant(1)
-        yield one
-        for place, name in enumerate(self._ring.names):
-            if any(powers[place] for powers in gap.numerator.monoms()):
-                turned = [self._ring.generator(own).numerator * (-1 if own == name else 1) for own in self._ring.names]
-                yield Ratio(gap.numerator.compose(*turned), one.numerator)
+    def _leads(self, premise: _Premise, polynomial: fmpq_mpoly) -> list[tuple[int, ...] | None]:
+        """The terms of a premise that divide one of the polynomial's, those of the highest degree first; or none."""
+        terms = sorted(premise.ratio.numerator.monoms(), key=sum, reverse=True)
+        present = [one for one in terms if any(_divides(one, powers) for powers in polynomial.monoms())]
+        return [*present[:_MOST_LEADS], None]
 
     def _eliminated(self, polynomial: fmpq_mpoly, leads: Sequence[tuple[int, ...] | None]) -> Form | None:
         """The polynomial as multiples of premises and a rest: each premise eliminates one of its terms, if any."""
         rest, parts, sign = polynomial, list[str](), 1
-        for place, ((relation, ratio), lead) in enumerate(zip(self._premises, leads, strict=True)):
+        for premise, lead in zip(self._premises, leads, strict=True):
             if lead is None:
                 continue
-            times, rest = self._divided(rest, ratio.numerator, lead)
-            form = self._shown(times * ratio.denominator)
-            if form is None:
-                return None
-            if form.text != "0":
-                parts.append(f"({form.text})*lo_given_{place}")
-                sign = max(sign, form.sign if relation == "<" else 1)
+            times, rest = self._divided(rest, premise.ratio.numerator, lead)
+            for way, slack in premise.slacks.items():
+                form = self._shown(self._of_one_sign(times, way) if len(premise.slacks) > 1 else times)
+                below = self._shown(premise.ratio.denominator)
+                if form is None or below is None:
+                    return None
+                if form.text != "0":
+                    parts.append(f"({form.text})*({below.text})*{slack}")
+                    sign = max(sign, form.sign if premise.is_strict and below.sign == 2 else 1)
         left = self._shown(rest)
         if left is None or not parts:
             return None
         return Form(" + ".join([*parts, f"({left.text})"]), max(sign, left.sign if left.text != "0" else 1))
+
+    def _of_one_sign(self, polynomial: fmpq_mpoly, way: int) -> fmpq_mpoly:
+        """The sum of the terms whose coefficients have this sign, without it."""
+        total = self._ring.constant(0).numerator
+        for powers, coefficient in polynomial.terms():
+            if coefficient * way > 0:
+                named = {name: int(power) for name, power in zip(self._ring.names, powers, strict=False)}
+                total = total + self._monomial(named) * (coefficient * way)
+        return total
 
     def _shown(self, polynomial: fmpq_mpoly) -> Form | None:
         """A form of what is not negative; None otherwise."""
@@ -188,7 +230,7 @@ class SlackSubstitution:
         """Quotient and rest, the term of these powers being the divisor's first; unchanged if that has no end."""
         quotient, rest, coefficient = self._ring.constant(0).numerator, polynomial, divisor[lead]
         for _ in range(_MOST_DIVISIONS):
-            found = next((one for one in rest.terms() if all(a >= b for a, b in zip(one[0], lead, strict=True))), None)
+            found = next((one for one in rest.terms() if _divides(lead, one[0])), None)
             if found is None:
                 return quotient, rest
             powers = {name: int(a) - int(b) for name, a, b in zip(self._ring.names, found[0], lead, strict=False)}
@@ -337,17 +379,17 @@ class SlackSubstitution:
         return None
 
     def _monomial(self, powers: Mapping[str, int]) -> fmpq_mpoly:
-        product = self._ring.constant(1)
-        for name, power in powers.items():
-            for _ in range(power):
-                product = product * self._ring.generator(name)
-        return product.numerator
+        return self._ring.monomial(powers)
 
     def _never_zero(self, powers: tuple[int, ...]) -> bool:
         return all(power == 0 or self._open.get(name, False) for name, power in self._named(powers))
 
     def _named(self, powers: tuple[int, ...]) -> list[tuple[str, int]]:
         return [(name, int(power)) for name, power in zip(self._ring.names, powers, strict=False)]
+
+
+def _divides(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    return all(a <= b for a, b in zip(one, other, strict=True))
 
 
 def is_long(ratio: Ratio) -> bool:

@@ -66,6 +66,10 @@ class Ring:
         """A generator as a ratio."""
         return Ratio(self._generators[name], self._one())
 
+    def monomial(self, powers: Mapping[str, int]) -> fmpq_mpoly:
+        """The product of powers of generators, by name."""
+        return self._context.from_dict({tuple(powers.get(name, 0) for name in self.names or ("",)): 1})
+
     def convert(
         self,
         expression: Expr,

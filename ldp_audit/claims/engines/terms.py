@@ -17,7 +17,7 @@ from sympy import Add, Expr, Integer, Mul, Pow, Rational, Symbol, log, oo
 
 from ldp_audit.claims.engines.evaluate import bounds_of, enclosure
 from ldp_audit.claims.language.rounding import Ceil
-from ldp_audit.claims.language.statement import Statement, written
+from ldp_audit.claims.language.statement import Premise, Statement, written
 from ldp_audit.mechanisms.variable import Variable, substitute_domain, unused
 
 Prover = Callable[[Statement], dict[str, Any] | None]
@@ -76,8 +76,19 @@ def prove(statement: Statement, direct: Prover, enclosing: Enclosing) -> dict[st
             shown = direct(condition)
             if shown is not None:
                 defined[letter] = shown
+    if not terms:
+        return None
     named = replace(_named(statement, terms), defined=defined)
-    return named.evidence(direct(named.statement)) if terms else None
+    plain = named.statement
+    return named.evidence(prove(plain, direct, enclosing) or direct(plain))
+
+
+def _as_a_root(letter: Variable, term: Expr) -> tuple[Premise, ...]:
+    """letter**q = u**p for a term u**(p/q), as two premises; none for other terms."""
+    if not (isinstance(term, Pow) and term.exp.is_Rational and (term.base.free_symbols or term.base.is_Rational)):
+        return ()
+    power, root = letter**term.exp.q, term.base**term.exp.p
+    return Premise(power, "<=", root), Premise(root, "<=", power)
 
 
 def numbers_named(statement: Statement) -> Named:
@@ -86,7 +97,7 @@ def numbers_named(statement: Statement) -> Named:
     nodes = dict.fromkeys(
         node for one in (*_sides(statement), *ends) for node in _terms_of(one) if not node.free_symbols
     )
-    terms = {}
+    terms: dict[Variable, Expr] = {}
     for place, node in enumerate(sorted(nodes, key=str)):
         low, high = _around(node)
         terms[Variable(unused(f"term_{place}", statement.variables()), low, high)] = node
@@ -137,10 +148,11 @@ def _named(statement: Statement, terms: dict[Variable, Expr]) -> Named:
     def put(expression: Expr) -> Expr:
         return expression.xreplace(moved)
 
-    given = tuple(replace(one, left=put(one.left), right=put(one.right)) for one in statement.given)
+    given = [replace(one, left=put(one.left), right=put(one.right)) for one in statement.given]
+    given += [one for letter, term in terms.items() for one in _as_a_root(letter, term)]
     sides = {"left": put(statement.left), "right": put(statement.right)}
     divisors = tuple(map(put, statement.divisors))
-    return Named(replace(statement, **sides, given=given, divisors=divisors, wrote=None), terms)
+    return Named(replace(statement, **sides, given=tuple(given), divisors=divisors, wrote=None), terms)
 
 
 def _described(v: Variable, term: Expr) -> dict[str, Any]:

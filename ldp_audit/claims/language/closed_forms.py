@@ -50,8 +50,8 @@ from sympy import (
 from ldp_audit.claims.language.rounding import Ceil
 from ldp_audit.mechanisms.variable import Variable, in_order, unused, variables_of
 
-_FEW_TERMS = 30
-"""Most terms of a sum that are added one by one to check its closed form."""
+_FEW_TERMS, _FEW_MISSING = 30, 3
+"""Most terms of a sum that are added one by one to check its closed form; terms that a sum over a binomial law may lack."""
 
 
 def by_exponentials(expression: Expr) -> Expr:
@@ -115,9 +115,11 @@ def _between_cuts(term: Expr, z: Expr, low: Expr, high: Expr, whole: Expr) -> Ex
     """Term by term: the antiderivative of z**k exp(a z) is exp(a z) sum_i (-1)**i k!/(k-i)! z**(k-i)/a**(i+1)."""
     letters = [one for one in term.atoms(Pow) if isinstance(one.base, Variable) and one.base.exp_of and one.exp.has(z)]
     term = term.xreplace({one: exp(one.exp * one.base.exp_of) for one in letters})
+    outside, term = term.as_independent(z, as_Add=False)
     found: list[Expr] = []
     for part in Add.make_args(expand(term, deep=True)):
         constant, factors = part.as_independent(z, as_Add=False)
+        constant *= outside
         rate, power = Integer(0), Integer(0)
         for factor in Mul.make_args(factors):
             base, exponent = factor.as_base_exp()
@@ -184,12 +186,33 @@ def _closed(term: Expr, *limits: Any) -> Expr:
 def _over_a_binomial(term: Expr, index: Expr, lower: Expr, upper: Expr) -> Expr | None:
     """sum_j C(n, j) X**j Y**(n - j) P(j) for a polynomial P, from its factorial moments; None for other sums.
 
-    The moment of order r, of j (j - 1) ... (j - r + 1), is n (n - 1) ... (n - r + 1) X**r (X + Y)**(n - r).
+    A few terms may be missing at either end, and C(n, j)/(j + 1) is C(n + 1, j + 1)/(n + 1).
     """
+    tops = {one.args[0] for one in term.atoms(binomial) if one.has(index)}
+    n = next(iter(tops)) if len(tops) == 1 else None
+    if n is None or lower not in range(_FEW_MISSING) or n - upper not in range(_FEW_MISSING):
+        return None
+    parts = Add.make_args(
+        term
+        if term.is_Mul and not any(one.is_Add and one.has(index) and not one.is_polynomial(index) for one in term.args)
+        else expand_mul(term)
+    )
+    sums = [_over_all_of_a_binomial(part, index, n) for part in parts]
+    if None in sums:
+        return None
+    missing = [*range(lower), *(n - away for away in range(n - upper))]
+    return Add(*sums, *(-term.subs(index, place) for place in missing))  # type: ignore[arg-type]
+
+
+def _over_all_of_a_binomial(term: Expr, index: Expr, upper: Expr) -> Expr | None:
+    """The sum from 0 to n. The moment of order r, of j (j - 1) ... (j - r + 1), is n (n - 1) ... (n - r + 1) X**r
+    (X + Y)**(n - r); that of 1/(j + 1) is ((X + Y)**(n + 1) - Y**(n + 1))/((n + 1) X)."""
     constant, factors = term.as_independent(index, as_Add=False)
     chosen = binomial(upper, index)
-    if lower != 0 or not factors.has(binomial):
+    if not factors.has(binomial):
         return None
+    over_next = factors.has(1 / (index + 1))
+    factors = factors * (index + 1) if over_next else factors
     X, Y, polynomial, found = Integer(1), Integer(1), Integer(1), 0
     for factor in Mul.make_args(factors):
         base, power = (exp(1), factor.exp) if isinstance(factor, exp) else factor.as_base_exp()
@@ -202,13 +225,17 @@ def _over_a_binomial(term: Expr, index: Expr, lower: Expr, upper: Expr) -> Expr 
             return None
         elif slope == -1 and expand_mul(rest - upper) == 0 and not isinstance(factor, exp):
             Y *= base
-        elif isinstance(factor, exp) or (slope.is_Integer and slope > 0):
+        elif isinstance(factor, exp) or (slope.is_Integer and (slope > 0 or certain(base > 0))):
             X, constant = X * base**slope, constant * base**rest
         else:
             return None
     both = expand_mul(X + Y)
     if found != 1 or both == 0:
         return None
+    if over_next:
+        if polynomial != 1 or not (X.is_nonzero or certain(X > 0) or certain(X < 0)):
+            return None
+        return constant * (both ** (upper + 1) - Y ** (upper + 1)) / ((upper + 1) * X)
     total, left = Integer(0), Poly(expand(polynomial), index)
     while not left.is_zero:  # in falling factorials, the highest first
         r, lead = left.degree(), left.LC()
@@ -305,13 +332,19 @@ def _two_sided(term: Expr, index: Expr, lower: Expr, upper: Expr) -> Expr:
 
 
 def _is_at_least(expression: Expr, least: int) -> bool:
-    """Whether an expression that is linear in each variable is at least this on their domains; False if unknown."""
+    """Whether an expression is at least this on the domains of its variables; False if unknown.
+
+    A variable in which it is linear, with a slope of one sign, is at one of its ends.
+    """
     for v in reversed(variables_of([expression])):
-        slope = expression.diff(v)
-        if not slope.is_number:
+        slope = simplify(expression.diff(v))
+        if slope.has(v) or not (rises := certain(slope >= 0)) and not certain(slope <= 0):
+            continue
+        end = v.lower if rises else v.upper
+        if slope != 0 and end.is_infinite:
             return False
-        expression = expand_mul(expression.subs(v, v.lower if slope.is_nonnegative else v.upper))
-    return bool(expression >= least)
+        expression = expand_mul(expression.subs(v, end))
+    return certain(simplify(expression) >= least)
 
 
 def without_binomials(expressions: list[Expr]) -> list[Expr]:

@@ -221,9 +221,11 @@ def _root(base: Expr, expressions: Sequence[Expr]) -> tuple[Variable, Expr, Vari
 
 
 def _is_power(node: Expr) -> bool:
-    """Whether it is e**(something with symbols), or such a power of a positive base."""
+    """Whether it is e**(something with symbols), or such a power of a positive base; or a root of an exponential."""
     if isinstance(node, exp):
         return bool(node.exp.free_symbols)
+    if isinstance(node, Pow) and node.exp.is_Rational and not node.exp.is_Integer:
+        return _is_letter(node.base) and ranges_over_all_exponentials(node.base)
     if not (isinstance(node, Pow) and node.exp.free_symbols):
         return False
     return _is_letter(node.base) or bool(node.base.free_symbols and certain(node.base > 0))
