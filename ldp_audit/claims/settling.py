@@ -319,6 +319,12 @@ def _for_all(statement: Statement) -> Outcome:
     solved = _solved(wider)
     if solved.holds:
         return Verdict.PROVED, "smt", {**solved.evidence, "inside": inside}
+    return _refuted(statement, solved) or _left_open(statement, solved)
+
+
+def _refuted(statement: Statement, solved: smt.Solved) -> Outcome | None:
+    """The statement refuted by a point among many, by z3's, by an end at which both sides tie, or by an irrational
+    one."""
     point = simplest.counterexample(statement, _MANY_POINTS)
     if point is not None:
         return Verdict.REFUTED, "search", _at("counterexample", statement, point)
@@ -328,8 +334,10 @@ def _for_all(statement: Statement) -> Outcome:
     if tie is not None:
         return Verdict.REFUTED, "tie", tie
     zero = root.find(statement) if statement.relation in ("<", "!=") else None
-    if zero is not None:
-        return Verdict.REFUTED, "root", zero
+    return None if zero is None else (Verdict.REFUTED, "root", zero)
+
+
+def _left_open(statement: Statement, solved: smt.Solved) -> Outcome:
     names = ", ".join(v.name for v in statement.bounding)
     reason = f"the range of {names}, which the sides no longer contain, may decide it" if names else solved.reason
     return Verdict.UNDECIDED, "none", {"kind": "undecided", "reason": reason}

@@ -59,7 +59,7 @@ class _Factors:
 
 @dataclass(frozen=True)
 class _Premise:
-    """right - left of a premise.   slacks: its name, by 1; and that of its negative, if that is a premise too, by -1."""
+    """right - left of a premise.   slacks: its name, by 1; and by -1 that of its negative, if that is a premise too."""
 
     ratio: Ratio
     slacks: dict[int, str]

@@ -45,7 +45,10 @@ def _mentions(v: Variable, x: Variable) -> bool:
 def _along(statement: Statement, x: Variable, others: dict[Any, Any], point: Any) -> dict[str, Any] | None:
     gap = cancel((statement.right - statement.left).subs(others))
     above, below = fraction(gap)
-    if below.free_symbols or gap.free_symbols != {x} or Poly(above, x).degree() > _MOST_DEGREE:
+    if below.free_symbols or gap.free_symbols != {x}:
+        return None
+    whole = Poly(above, x)
+    if whole.degree() > _MOST_DEGREE or not whole.domain.is_Exact or not (whole.domain.is_ZZ or whole.domain.is_QQ):
         return None
     _, factors = factor_list(above, x)
     for factor, _power in factors:

@@ -51,7 +51,7 @@ from ldp_audit.claims.language.rounding import Ceil
 from ldp_audit.mechanisms.variable import Variable, in_order, unused, variables_of
 
 _FEW_TERMS, _FEW_MISSING = 30, 3
-"""Most terms of a sum that are added one by one to check its closed form; terms that a sum over a binomial law may lack."""
+"""Most terms of a sum that are added one by one to check its closed form; terms that a binomial sum may lack."""
 
 
 def by_exponentials(expression: Expr) -> Expr:
@@ -207,30 +207,13 @@ def _over_a_binomial(term: Expr, index: Expr, lower: Expr, upper: Expr) -> Expr 
 def _over_all_of_a_binomial(term: Expr, index: Expr, upper: Expr) -> Expr | None:
     """The sum from 0 to n. The moment of order r, of j (j - 1) ... (j - r + 1), is n (n - 1) ... (n - r + 1) X**r
     (X + Y)**(n - r); that of 1/(j + 1) is ((X + Y)**(n + 1) - Y**(n + 1))/((n + 1) X)."""
-    constant, factors = term.as_independent(index, as_Add=False)
-    chosen = binomial(upper, index)
-    if not factors.has(binomial):
+    over_next = term.has(1 / (index + 1))
+    read = _read_as_binomial(term * (index + 1) if over_next else term, index, upper)
+    if read is None:
         return None
-    over_next = factors.has(1 / (index + 1))
-    factors = factors * (index + 1) if over_next else factors
-    X, Y, polynomial, found = Integer(1), Integer(1), Integer(1), 0
-    for factor in Mul.make_args(factors):
-        base, power = (exp(1), factor.exp) if isinstance(factor, exp) else factor.as_base_exp()
-        slope, rest = power.expand().coeff(index, 1), power.expand().coeff(index, 0)
-        if factor in (chosen, binomial(upper, upper - index)):
-            found += 1
-        elif factor.is_polynomial(index):
-            polynomial *= factor
-        elif base.has(index) or expand_mul(slope * index + rest - power) != 0:
-            return None
-        elif slope == -1 and expand_mul(rest - upper) == 0 and not isinstance(factor, exp):
-            Y *= base
-        elif isinstance(factor, exp) or (slope.is_Integer and (slope > 0 or certain(base > 0))):
-            X, constant = X * base**slope, constant * base**rest
-        else:
-            return None
+    constant, X, Y, polynomial = read
     both = expand_mul(X + Y)
-    if found != 1 or both == 0:
+    if both == 0:
         return None
     if over_next:
         if polynomial != 1 or not (X.is_nonzero or certain(X > 0) or certain(X < 0)):
@@ -244,6 +227,28 @@ def _over_all_of_a_binomial(term: Expr, index: Expr, upper: Expr) -> Expr | None
         total += lead * ff(upper, r) * X**r * (both ** (upper - r) if both != 1 else 1)
         left = left - Poly(expand(lead * expand_func(ff(index, r))), index)
     return constant * expand_func(total)
+
+
+def _read_as_binomial(term: Expr, index: Expr, upper: Expr) -> tuple[Expr, Expr, Expr, Expr] | None:
+    """The constant, X, Y and the polynomial of a term with one binomial coefficient; None for others."""
+    constant, factors = term.as_independent(index, as_Add=False)
+    X, Y, polynomial, found = Integer(1), Integer(1), Integer(1), 0
+    for factor in Mul.make_args(factors):
+        base, power = (exp(1), factor.exp) if isinstance(factor, exp) else factor.as_base_exp()
+        slope, rest = power.expand().coeff(index, 1), power.expand().coeff(index, 0)
+        if factor in (binomial(upper, index), binomial(upper, upper - index)):
+            found += 1
+        elif factor.is_polynomial(index):
+            polynomial *= factor
+        elif base.has(index) or expand_mul(slope * index + rest - power) != 0:
+            return None
+        elif slope == -1 and expand_mul(rest - upper) == 0 and not isinstance(factor, exp):
+            Y *= base
+        elif isinstance(factor, exp) or (slope.is_Integer and (slope > 0 or certain(base > 0))):
+            X, constant = X * base**slope, constant * base**rest
+        else:
+            return None
+    return (constant, X, Y, polynomial) if found == 1 else None
 
 
 def _smallest(term: Expr, limits: Any) -> list[dict[Any, Expr]]:
@@ -338,7 +343,7 @@ def _is_at_least(expression: Expr, least: int) -> bool:
     """
     for v in reversed(variables_of([expression])):
         slope = simplify(expression.diff(v))
-        if slope.has(v) or not (rises := certain(slope >= 0)) and not certain(slope <= 0):
+        if slope.has(v) or (not (rises := certain(slope >= 0)) and not certain(slope <= 0)):
             continue
         end = v.lower if rises else v.upper
         if slope != 0 and end.is_infinite:

@@ -36,6 +36,7 @@ from sympy import (
     log,
     oo,
     pi,
+    sign,
     sinh,
     sympify,
     tanh,
@@ -258,6 +259,7 @@ _FUNCTIONS: dict[type, Callable[..., Any]] = {
     binomial: mp.binomial,
     factorial: mp.factorial,
     Ind: lambda a, b: mpf(a == b),
+    sign: mp.sign,
 }
 
 
