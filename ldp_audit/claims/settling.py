@@ -203,7 +203,7 @@ def _defined(statement: Statement) -> tuple[dict[str, Any], ...] | str:
     for condition in recheck_defined.conditions(statement.to_dict()):
         shown = _by_engines(_condition_statement(condition, statement.written_variables()))
         if shown.verdict is Verdict.REFUTED:
-            where = _place(shown.evidence)
+            where = _place(shown)
             raise BadClaimError(f"{statement.label or 'a part'} is undefined {where}: it needs {condition}")
         if shown.verdict is not Verdict.PROVED:
             return str(condition)
@@ -217,9 +217,12 @@ def _defined(statement: Statement) -> tuple[dict[str, Any], ...] | str:
     return tuple(found)
 
 
-def _place(evidence: dict[str, Any]) -> str:
-    """Where a condition fails, in words."""
-    places = [f"{name} = {number}" for name, number in evidence.get("point", {}).items()]
+def _place(shown: Settled) -> str:
+    """Where a condition fails, in words, by the variables that were written."""
+    evidence = shown.evidence
+    own = {v.name for v in shown.statement.written_variables() if v.argument is None}
+    point = {**evidence.get("point", {}), **evidence.get("written", {})}
+    places = [f"{name} = {number}" for name, number in point.items() if name in own or "written" not in evidence]
     if evidence["kind"] == "root":
         low, high = evidence["between"]
         places.append(f"a root {evidence['variable']} of {evidence['factor']} between {low} and {high}")
@@ -338,8 +341,25 @@ def _refuted(statement: Statement, solved: smt.Solved) -> Outcome | None:
 
 
 def _left_open(statement: Statement, solved: smt.Solved) -> Outcome:
+    """The reason why a statement is not settled, and what to write instead."""
     names = ", ".join(v.name for v in statement.bounding)
-    reason = f"the range of {names}, which the sides no longer contain, may decide it" if names else solved.reason
+    opaque = ", ".join(dict.fromkeys(map(str, terms.terms_of(statement))))
+    linked = [v for v in statement.variables() if is_linked(v, statement.variables())]
+    if names:
+        reason = f"the range of {names}, which is in neither side any more, may decide it; write {names} in one"
+    elif opaque:
+        reason = f"of {opaque} only a range is known; write a Variable for it, with what is known as given=(...)"
+    elif linked:
+        pairs = ", ".join(f"{v.name} = {'e**' if v.exp_of is not None else 'ln '}({v.argument})" for v in linked)
+        reason = (
+            f"derivatives do not settle it ({pairs}); write it for a bounded range of the exponent, or in steps that "
+            "bound one exponential or logarithm each"
+        )
+    else:
+        reason = (
+            f"no form, cover or point settles it ({solved.reason}); write it for narrower domains, cut where both "
+            "sides are nearly equal"
+        )
     return Verdict.UNDECIDED, "none", {"kind": "undecided", "reason": reason}
 
 
@@ -454,7 +474,7 @@ def _a_point_inside(statement: Statement) -> dict[str, str]:
     for point in simplest.points_of(statement, 20):
         first = first or point
         if not all(is_defined(one, point) for one in (statement.left, statement.right, *statement.bounding)):
-            where = ", ".join(f"{v} = {number}" for v, number in point.items())
+            where = ", ".join(f"{name} = {number}" for name, number in _in_its_words(statement, point).items())
             raise BadClaimError(f"{statement.label or 'a part'} is undefined at {where}, inside its domain")
     if first is None:
         raise BadClaimError(f"{statement.label or 'a part'}: no point was found in the domain of its variables")
@@ -467,6 +487,13 @@ def _at(kind: str, statement: Statement, point: Point) -> dict[str, Any]:
     where = {variable.name: str(point[variable]) for variable in _free(statement)}
     found = {"kind": kind, "point": where, "left": left, "right": right}
     return {**found, "written": _written_point(statement, point)} if statement.wrote is not None else found
+
+
+def _in_its_words(statement: Statement, point: Point) -> dict[str, str]:
+    """The point by the variables that were written, not by those that stand for their roots and exponentials."""
+    own = {v.name for v in statement.written_variables() if v.argument is None}
+    found = {str(v): str(number) for v, number in point.items() if statement.wrote is None or str(v) in own}
+    return {**found, **(_written_point(statement, point) if statement.wrote is not None else {})}
 
 
 def _written_point(statement: Statement, point: Point) -> dict[str, str]:

@@ -250,7 +250,10 @@ def _constant(expression: Expr) -> arb:
     if expression is S.Pi:
         return arb.pi()
     if expression is not S.Exp1:
-        raise TypeError(f"constant {expression} is not one that the engines evaluate; known: rationals, E and pi")
+        if not expression.is_finite:
+            raise TypeError("a part divides by zero, perhaps as a sum with a pole; write a range without it")
+        known = "write it by rationals, E, pi, roots, exp, log or erf"
+        raise TypeError(f"constant {expression} is not one that the engines evaluate; {known}")
     return arb.const_e()
 
 
@@ -260,7 +263,10 @@ def _function(table: dict[type, Callable[..., Any]], expression: Expr) -> Callab
             return evaluate
     if table is _EXACT and not any(isinstance(expression, kind) for kind in _BALL):
         known = "exp, log, erf, sqrt, Abs, Max, Min, sign, binomial, factorial, Ind, Fl, Ceil, Alone"
-        raise TypeError(f"function {type(expression).__name__} is not one that the engines evaluate; known: {known}")
+        function = type(expression).__name__
+        raise TypeError(
+            f"function {function} is not one that the engines evaluate; known: {known}; write it out, or as a Variable"
+        )
     raise NotRationalError(expression)
 
 

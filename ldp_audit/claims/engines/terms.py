@@ -60,7 +60,7 @@ def prove(statement: Statement, direct: Prover, enclosing: Enclosing) -> dict[st
     """Evidence that the universal statement holds; None if it has no terms, or `direct` finds no proof of the rest."""
     terms: dict[Variable, Expr] = {}
     defined: dict[Variable, dict[str, Any]] = {}
-    nodes = dict.fromkeys(node for side in _sides(statement) for node in _terms_of(side) if node.free_symbols)
+    nodes = dict.fromkeys(terms_of(statement))
     for place, node in enumerate(sorted(nodes, key=str)):
         name, inner = unused(f"term_{place}", statement.variables()), node.args[0]
         if isinstance(node, Ceil):
@@ -102,6 +102,11 @@ def numbers_named(statement: Statement) -> Named:
         low, high = _around(node)
         terms[Variable(unused(f"term_{place}", statement.variables()), low, high)] = node
     return _named(statement, terms)
+
+
+def terms_of(statement: Statement) -> list[Expr]:
+    """What is no rational function of the statement's variables, and contains some."""
+    return [node for side in _sides(statement) for node in _terms_of(side) if node.free_symbols]
 
 
 def _sides(statement: Statement) -> list[Expr]:

@@ -81,7 +81,8 @@ def _integrated(term: Expr, *limits: Any) -> Expr:
         place = next((i for i, other in enumerate(cuts) if _lies_before(cut, other)), len(cuts))
         if not all(_lies_before(other, cut) for other in cuts[:place]):
             raise ValueError(
-                f"{whole}: the order of {cut} and {', '.join(map(str, cuts))} must follow from their domains"
+                f"{whole}: the order of {cut} and {', '.join(map(str, cuts))} must follow from their domains; "
+                "write the integral in parts"
             )
         cuts.insert(place, cut)
     first, last = cuts.index(low), cuts.index(high)
@@ -129,10 +130,10 @@ def _between_cuts(term: Expr, z: Expr, low: Expr, high: Expr, whole: Expr) -> Ex
             elif base == z and exponent.is_Integer and exponent >= 0:
                 power += exponent
             elif factor != 1:
-                raise ValueError(f"{whole} has a factor {factor}, and no closed form; write it out")
+                raise ValueError(f"{whole} has a factor {factor}, and no closed form; write it out, or a bound for it")
         grows = rate != 0 and certain(rate > 0)
         if rate != 0 and not grows and not certain(rate < 0):
-            raise ValueError(f"{whole}: the sign of {rate} must follow from the domains")
+            raise ValueError(f"{whole}: the sign of {rate} must follow from the domains; write one claim for each sign")
         if rate == 0:
             steps = [z ** (power + 1) / (power + 1)]
         else:
