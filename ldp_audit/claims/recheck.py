@@ -247,6 +247,7 @@ class DomainVariable:
     lower, upper: expressions in earlier variables; None for none.   integer: it is a whole number.
     exp_of, log_of: it is the exponential or the logarithm of this, and lies between its ends too.
     moved: a number was put into its exponent, while its case is looked at.
+    number: the irrational number that it stands for.
     """
 
     name: str
@@ -258,6 +259,7 @@ class DomainVariable:
     exp_of: str | None
     log_of: str | None
     moved: bool = False
+    number: str | None = None
 
     @property
     def function(self) -> str | None:
@@ -464,6 +466,7 @@ def by_terms(claim: Universal, evidence: Evidence) -> None:
         else:
             low, high = evaluate(node, {}, INTERVALS)
             _require_within(Range(low, low_open=False, high=high, high_open=False), v)
+            v = replace(v, number=text)
             domain = {name: v, **{n: u.mapped(_putting(node, name)) for n, u in domain.items()}}
         claim = claim.mapped(_putting(node, name), domain)
         roots += _as_a_root(node, name)
@@ -887,10 +890,15 @@ def _never_leaves(u: DomainVariable, argument: Ratio, domain: Domain) -> bool:
 
 
 def _at_the_beginning(u: DomainVariable, at: Mapping[str, Ratio], env: Mapping[str, Ratio], still: Domain) -> Ratio:
-    """The value of a linked variable where x begins: known, or that of one which does not move."""
+    """The value of a linked variable where x begins: known, or that of one which does not move, or of a number."""
     there = evaluate(u.argument, at, RATIOS)
     if same(there, constant(0 if u.function == "exp" else 1)):
         return constant(1 if u.function == "exp" else 0)
+    for name, other in still.items():
+        known = parsed(other.number or "0")
+        is_log = u.function == "log" and isinstance(known, ast.Call) and known.func.id == "log"  # type: ignore[attr-defined]
+        if is_log and same(evaluate(known.args[0], {}, RATIOS), there):  # type: ignore[attr-defined]
+            return env[name]
     others = (n for n, other in still.items() if other.function == u.function)
     alike = next((n for n in others if same(evaluate(still[n].argument, env, RATIOS), there)), None)
     return env[require(alike, f"{u.name} is none that is known at the beginning")]

@@ -309,7 +309,7 @@ def _for_all(statement: Statement) -> Outcome:
     further: dict[str, Callable[[], dict[str, Any] | None]] = {
         "certificate": lambda: _TERMS(wider) if inequality else None,
         "identity": lambda: None if inequality else _TERMS_OF_AN_EQUALITY(wider),
-        "rise": lambda: _RISE(wider),
+        "rise": lambda: _risen(wider),
         "enumeration": lambda: _VALUE_BY_VALUE(wider),
         "induction": lambda: _INDUCTION(wider),
         "interval": lambda: interval.prove(wider),
@@ -365,7 +365,7 @@ def _left_open(statement: Statement, solved: smt.Solved) -> Outcome:
 
 _EQUALITY = terms.with_numbers_named(certificate.prove_equality)
 _WHOLE = terms.with_numbers_named(certificate.prove_whole)
-_RISE = terms.with_numbers_named(lambda one: rise.prove(one, certificate.prove_whole))
+
 _TERMS = terms.with_numbers_named(lambda one: terms.prove(one, certificate.prove_whole, _enclosing))
 _TERMS_OF_AN_EQUALITY = terms.with_numbers_named(lambda one: terms.prove(one, certificate.prove_equality, _enclosing))
 
@@ -391,6 +391,12 @@ def _tie(statement: Statement) -> dict[str, Any] | None:
     return None
 
 
+def _risen(statement: Statement) -> dict[str, Any] | None:
+    named = terms.numbers_named(statement)
+    logarithms = {term.args[0]: letter for letter, term in named.terms.items() if isinstance(term, log)}
+    return named.evidence(rise.prove(named.statement, certificate.prove_whole, logarithms))  # type: ignore[arg-type]
+
+
 def _enclosing(name: str, expression: Expr, statement: Statement) -> Variable:
     """A variable over the range of an expression in a statement's variables, as the checker finds it."""
     known = recheck.ranges_of(recheck.declared(statement.to_dict()))
@@ -404,13 +410,10 @@ def _whole_or_terms(statement: Statement) -> dict[str, Any] | None:
 
 
 def _solved(statement: Statement) -> smt.Solved:
-    """z3's answer; a point at which it takes another number for an irrational one is none."""
-    named = terms.numbers_named(statement)
-    solved = smt.settle(named.statement)
-    if not named.terms:
-        return solved
-    evidence = named.evidence(solved.evidence) if solved.holds else None
-    return replace(solved, point=None, evidence=evidence or {})
+    """z3's answer, for a statement without irrational numbers."""
+    if terms.numbers_named(statement).terms:
+        return smt.Solved(holds=None, reason="it has irrational numbers, which z3 does not know")
+    return smt.settle(statement)
 
 
 def _by_value(statement: Statement, most: int) -> dict[str, Any] | None:

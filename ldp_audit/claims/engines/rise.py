@@ -10,11 +10,12 @@ e**(x**2/2).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
-from sympy import Add, Expr, Integer, Mul, cancel, expand, factor_list, fraction, oo, simplify, together
+from sympy import Add, Expr, Integer, Mul, cancel, expand, factor_list, fraction, nan, oo, simplify, together, zoo
 
 from ldp_audit.claims.engines.certificate import nonzero_divisors
 from ldp_audit.claims.engines.evaluate import NotRationalError
@@ -31,14 +32,27 @@ _TEST_POINTS = 40
 Prover = Callable[[Statement], dict[str, Any] | None]
 
 
+@dataclass(frozen=True)
+class _Direct:
+    """Settles a statement without derivatives.   logarithms: the variables that stand for those of numbers."""
+
+    prove: Prover
+    logarithms: Mapping[Expr, Variable]
+
+    def __call__(self, statement: Statement) -> dict[str, Any] | None:
+        return self.prove(statement)
+
+
 class _TooManyError(Exception):
     """A statement has led to too many others."""
 
 
-def prove(statement: Statement, direct: Prover) -> dict[str, Any] | None:
+def prove(
+    statement: Statement, direct: Prover, logarithms: Mapping[Expr, Variable] = MappingProxyType({})
+) -> dict[str, Any] | None:
     """Evidence that the universal inequality holds, or None if this engine finds none.
 
-    direct: settles a statement without derivatives.
+    direct: settles a statement without derivatives.   logarithms: by number, the variables that stand for them.
     """
     statement = replace(statement, given=())  # they need not hold on the way
     left = iter(range(_MOST_STATEMENTS))
@@ -49,12 +63,12 @@ def prove(statement: Statement, direct: Prover) -> dict[str, Any] | None:
         return direct(other)
 
     try:
-        return _prove(statement, counted, _DEPTH)
+        return _prove(statement, _Direct(counted, logarithms), _DEPTH)
     except _TooManyError:
         return None
 
 
-def _prove(statement: Statement, direct: Prover, depth: int) -> dict[str, Any] | None:
+def _prove(statement: Statement, direct: _Direct, depth: int) -> dict[str, Any] | None:
     if statement.relation not in ("<=", "<") or depth == 0:
         return None
     variables = statement.variables()
@@ -77,7 +91,7 @@ def _free(variables: list[Variable]) -> list[Variable]:
     return [v for v in variables if not (is_linked(v, variables) or v.integer_valued or v in in_domains)]
 
 
-def _on_both_sides(statement: Statement, direct: Prover, depth: int) -> dict[str, Any] | None:
+def _on_both_sides(statement: Statement, direct: _Direct, depth: int) -> dict[str, Any] | None:
     """Evidence for an unbounded variable: from 0 upwards, and from 0 downwards."""
     variables = statement.variables()
     for x in _free(variables):
@@ -93,13 +107,16 @@ def _on_both_sides(statement: Statement, direct: Prover, depth: int) -> dict[str
 
 
 def _along(  # noqa: PLR0913, RUF100
-    statement: Statement, x: Variable, end: str, variables: list[Variable], direct: Prover, depth: int
+    statement: Statement, x: Variable, end: str, variables: list[Variable], direct: _Direct, depth: int
 ) -> dict[str, Any] | None:
     begins, is_open = (x.lower, x.lower_open) if end == "lower" else (x.upper, x.upper_open)
     linked = [v for v in variables if is_linked(v, variables)]
-    moving = {} if begins.is_infinite else _at_start(linked, x, begins)
+    moving = {} if begins.is_infinite else _at_start(linked, x, begins, direct.logarithms)
     if not moving:
         return None
+    plain = _undivided_gap(statement, x, end, direct)
+    if plain is not None:
+        return plain
     split = _split(statement, direct)
     if split is None:
         return None
@@ -132,6 +149,43 @@ def _along(  # noqa: PLR0913, RUF100
     return None
 
 
+def _undivided_gap(
+    statement: Statement, x: Variable, end: str, direct: _Direct, depth: int = 2
+) -> dict[str, Any] | None:
+    """Evidence where right - left itself begins right, and its derivative along x has a form, or does so likewise."""
+    linked = [v for v in statement.variables() if is_linked(v, statement.variables())]
+    begins, is_open = (x.lower, x.lower_open) if end == "lower" else (x.upper, x.upper_open)
+    moving, gap = _at_start(linked, x, begins, direct.logarithms), statement.right - statement.left
+    divisors = nonzero_divisors(statement) if moving or not linked else None
+    if divisors is None:
+        return None
+    begin = _plain(substituted(gap, {x: begins, **moving}))
+    slope = _plain(_derivative(gap, x, linked) * (1 if end == "lower" else -1))
+    if begin.has(nan, zoo, oo) or slope.has(nan, zoo, oo):  # undefined at the beginning
+        return None
+    strict = statement.relation == "<"
+    for at_start, along in [("<", "<="), ("<=", "<")] if strict and is_open else [(statement.relation, "<=")]:
+        start = _settled(Statement(Integer(0), at_start, begin), direct, 0)  # type: ignore[arg-type]
+        turned = Statement(Integer(0), along, slope)  # type: ignore[arg-type]
+        if start is None or (slope.free_symbols and counterexample(turned, _TEST_POINTS) is not None):
+            continue
+        proof = _settled(turned, direct, 0)
+        if proof is None and depth > 0 and x in turned.variables():
+            deeper = _undivided_gap(turned, x, end, direct, depth - 1)
+            proof = deeper and {"function": written(slope), "relation": along, "proof": deeper}
+        if proof is not None:
+            found = {
+                "kind": "rise",
+                "variable": x.name,
+                "from": end,
+                **divisors,
+                "factor": "1",
+                "function": written(gap),
+            }
+            return {**found, "positive": _number(Integer(1)), "start": start, "slope": proof}
+    return None
+
+
 def _lowest_degree_exponential(function: Expr, x: Variable, exponentials: list[Variable]) -> Expr:
     """The product of exponentials whose coefficient in the function has the lowest degree in x; 1 if that is
     constant."""
@@ -143,18 +197,18 @@ def _lowest_degree_exponential(function: Expr, x: Variable, exponentials: list[V
     return min(degrees, key=lambda unit: (degrees[unit], unit != 1, str(unit)), default=Integer(1))
 
 
-def _settled(statement: Statement, direct: Prover, depth: int) -> dict[str, Any] | None:
+def _settled(statement: Statement, direct: _Direct, depth: int) -> dict[str, Any] | None:
     """The statement's function, relation and proof."""
     proof = None
     if not statement.variables():
         holds = statement.right > 0 or (statement.right == 0 and statement.relation == "<=")
         proof = _number(statement.right) if holds else None
     elif counterexample(statement, _TEST_POINTS) is None:
-        proof = direct(statement) or _prove(statement, direct, depth - 1)
+        proof = direct(statement) or (_prove(statement, direct, depth - 1) if depth > 0 else None)
     return proof and {"function": written(statement.right), "relation": statement.relation, "proof": proof}
 
 
-def _split(statement: Statement, direct: Prover) -> tuple[Expr, dict[str, Any], Expr, dict[str, Any]] | None:
+def _split(statement: Statement, direct: _Direct) -> tuple[Expr, dict[str, Any], Expr, dict[str, Any]] | None:
     """right - left as a positive factor, with its proof, times a polynomial; and the divisors of both sides."""
     divisors = nonzero_divisors(statement)
     above, below = fraction(together(statement.right - statement.left))
@@ -187,7 +241,7 @@ def _number(number: Expr) -> dict[str, Any]:
     return {"kind": "certificate", "gap": str(number), "divisors": []}
 
 
-def _sign(factor: Expr, direct: Prover) -> int:
+def _sign(factor: Expr, direct: _Direct) -> int:
     """1 if the factor is positive on the whole domain, -1 if it is negative, 0 if unknown."""
     for sign in (1, -1):
         statement = Statement(Integer(0), "<", sign * factor)
@@ -201,7 +255,9 @@ def _plain(expression: Expr) -> Expr:
     return cancel(above / below)
 
 
-def _at_start(linked: list[Variable], x: Variable, begins: Expr) -> dict[Variable, Expr]:
+def _at_start(
+    linked: list[Variable], x: Variable, begins: Expr, numbers: Mapping[Expr, Variable]
+) -> dict[Variable, Expr]:
     """The exponentials and logarithms that depend on x, at its bound; none if one is no known number there.
 
     One whose argument equals there that of another, which does not depend on x, is replaced by that other.
@@ -215,6 +271,8 @@ def _at_start(linked: list[Variable], x: Variable, begins: Expr) -> dict[Variabl
         same = next((v for v in linked if v != variable and (v.exp_of or v.log_of) == at), None)
         if at == (0 if variable.exp_of is not None else 1):
             found[variable] = Integer(1 if variable.exp_of is not None else 0)
+        elif variable.log_of is not None and at in numbers:
+            found[variable] = numbers[at]
         elif same is not None and (same.exp_of is None) == (variable.exp_of is None) and x not in at.free_symbols:
             found[variable] = same
         else:
