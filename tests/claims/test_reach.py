@@ -242,7 +242,8 @@ def _relation(left: object, relation: str, right: object) -> bool:
 
 @pytest.mark.parametrize("count", [60, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_random_statements_against_sixty_digits(count: int) -> None:
-    """No verdict is wrong; of both a third at least, so that this could fail. Over two seconds is undecided."""
+    """No verdict is wrong; an eighth at least are proved, and refuted, so that this could fail. Over two seconds is
+    undecided."""
     draw, seen, wrong = random.Random(20261129), Counter[str](), []
     with mp.workdps(60):
         while seen.total() < count:
@@ -262,7 +263,7 @@ def test_random_statements_against_sixty_digits(count: int) -> None:
             ):
                 wrong.append((statement.to_dict(), settled.evidence))
     assert wrong == []
-    assert min(seen["PROVED"], seen["REFUTED"]) > count // 5, seen
+    assert min(seen["PROVED"], seen["REFUTED"]) > count // 8, seen
 
 
 def _leaves(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

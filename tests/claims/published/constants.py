@@ -229,7 +229,6 @@ PRIV_UNIT = published(
         ),
         {"t": 13, "g": "9/10"},
         needs="implication",
-        not_yet=True,
     ),
     Entry(
         "PU-4",
@@ -280,7 +279,6 @@ COMPOSED = published(
         lambda: at_most(third(e, delta), second(e, delta), given=(at_most(E * delta + sqrt(n) * e / 2, 1),)),
         {"n": 1, "epsilon": "9/10", "delta": "1/5"},
         needs="implication",
-        not_yet=True,
     ),
     Entry(
         "CP-3",
@@ -317,7 +315,6 @@ COMPOSED = published(
         lambda: at_most(rho + 2 * sqrt(rho * logs), E1, given=(at_most(rho, E1**2 / (4 * logs)),)),
         {"epsilon_1": 2, "L": 1, "rho": 1},
         needs="implication",
-        not_yet=True,
     ),
 )
 inverse = sqrt(logs + E1) - sqrt(logs)
@@ -394,7 +391,6 @@ CENTRAL = published(
         lambda: at_most(central, 4**m / sqrt(Rational(16, 5) * m)),
         {"m": 30},
         needs="central binomial coefficient and pi",
-        not_yet=True,
     ),
     Entry(
         "CB-2",
@@ -404,7 +400,6 @@ CENTRAL = published(
         lambda: at_most(4**m / sqrt(3 * (m + half)), central),
         {"m": 30},
         needs="central binomial coefficient and pi",
-        not_yet=True,
     ),
     Entry(
         "CB-3",

@@ -265,7 +265,7 @@ _FUNCTIONS: dict[type, Callable[..., Any]] = {
 
 def _sides(statement: Statement) -> tuple[Expr, Expr]:
     """Both sides as they were written, before the engine made one letter of all exponentials."""
-    return statement.wrote or (statement.left, statement.right)
+    return (statement.wrote or (statement.left, statement.right))[:2]  # type: ignore[return-value]
 
 
 def _holds(statement: Statement, point: Mapping[str, Any], *, strictly: bool = False) -> bool:
@@ -301,9 +301,11 @@ def _completed(statement: Statement, given: Point) -> dict[str, Any]:
     return point
 
 
-def _given(statement: Statement) -> tuple[Statement, ...]:
-    """What is presupposed, where statements have that."""
-    return vars(statement).get("given", ())
+def _given(statement: Statement) -> list[Statement]:
+    """What is given, as statements without premises, in the words in which it was written."""
+    sides = (statement.wrote or ())[2:] or [side for one in statement.given for side in (one.left, one.right)]
+    pairs = zip(statement.given, sides[::2], sides[1::2], strict=True)
+    return [Statement(left, one.relation, right) for one, left, right in pairs]
 
 
 def _granted(statement: Statement, point: Mapping[str, Any]) -> bool:

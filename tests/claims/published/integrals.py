@@ -102,7 +102,6 @@ TRUNCATED = published(
         lambda: equal(Integral(e / 2 * exp(-e * Abs(z)), (z, -A, A)), 1),
         {"epsilon": 1, "A": 1},
         needs="integral",
-        not_yet=True,
     ),
     Entry(
         "TL-2",
@@ -123,7 +122,6 @@ TRUNCATED = published(
         lambda: equal(Integral(truncated(A) * exp(-e * z), (z, A - 1, A)), exp(-e * A) * (t - 1) / 2),
         {"epsilon": 1, "A": 1},
         needs="integral",
-        not_yet=True,
     ),
     Entry(
         "TL-4",
@@ -142,7 +140,6 @@ TRUNCATED = published(
         lambda: equal(Integral(truncated(cut) * exp(-e * z), (z, cut - 1, cut)), delta / 2),
         {"epsilon": 1, "delta": "1/4"},
         needs="integral",
-        not_yet=True,
     ),
     Entry(
         "TL-6",
@@ -158,7 +155,6 @@ TRUNCATED = published(
         ),
         {"epsilon": 1, "A": 1},
         needs="integral",
-        not_yet=True,
     ),
     Entry(
         "TL-7",
@@ -332,7 +328,6 @@ PIECEWISE = published(
         lambda: equal(moment(1), x / 2),
         {"epsilon": 1, "x": 1},
         needs="integral",
-        not_yet=True,
     ),
     Entry(
         "PM-3",
@@ -342,7 +337,6 @@ PIECEWISE = published(
         lambda: equal(moment(2), piecewise_variance),
         {"epsilon": 1, "x": 1},
         needs="integral",
-        not_yet=True,
     ),
     Entry(
         "PM-4",

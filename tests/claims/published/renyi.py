@@ -303,7 +303,6 @@ SAMPLED = published(
         ),
         {"epsilon": 1, "p": "1/2", "k": 2},
         needs="sum over a binomial law",
-        not_yet=True,
     ),
     Entry(
         "SR-3",

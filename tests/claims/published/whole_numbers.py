@@ -31,7 +31,6 @@ BINOMIAL = published(
         lambda: equal(Sum(weight, (i, 0, n - 1)), 1),
         {"p": "1/2", "n": 1},
         needs="sum over a binomial law",
-        not_yet=True,
     ),
     Entry(
         "BI-2",
@@ -41,7 +40,6 @@ BINOMIAL = published(
         lambda: equal(Sum(i * weight, (i, 0, n)), (n + 1) * p),
         {"p": "1/2", "n": 1},
         needs="sum over a binomial law",
-        not_yet=True,
     ),
     Entry(
         "BI-3",
@@ -51,7 +49,6 @@ BINOMIAL = published(
         lambda: equal(Sum(i**2 * weight, (i, 0, n)), n * p + n**2 * p**2),
         {"p": "1/2", "n": 1},
         needs="sum over a binomial law",
-        not_yet=True,
     ),
     Entry(
         "BI-4",
@@ -61,7 +58,6 @@ BINOMIAL = published(
         lambda: equal(Sum((i - n * p) ** 2 * weight, (i, 0, n)), n * p),
         {"p": "1/2", "n": 1},
         needs="sum over a binomial law",
-        not_yet=True,
     ),
     Entry(
         "BI-5",
@@ -71,7 +67,6 @@ BINOMIAL = published(
         lambda: equal(Sum(weight * z**i, (i, 0, n)), (1 + p * z) ** n),
         {"p": "1/2", "z": 1, "n": 1},
         needs="sum over a binomial law",
-        not_yet=True,
     ),
     Entry(
         "BI-6",
@@ -81,7 +76,6 @@ BINOMIAL = published(
         lambda: equal(Sum(weight / (1 + i), (i, 0, n)), (1 - (1 - p) ** n) / ((n + 1) * p)),
         {"p": "1/2", "n": 1},
         needs="sum over a binomial law",
-        not_yet=True,
     ),
     Entry(
         "BI-7",
@@ -109,7 +103,6 @@ BINOMIAL = published(
         lambda: equal(Sum(binomial(m, i_m) ** 2, (i_m, 0, m)), binomial(2 * m, m - 1)),
         {"m": 1},
         needs="sum of binomial coefficients",
-        not_yet=True,
     ),
 )
 
@@ -155,7 +148,6 @@ COUNTED = published(
         lambda: equal(Sum(answers, (i_k, 1, k)), 1),
         {"epsilon": 1, "k": 2},
         needs="sum over a binomial law",
-        not_yet=True,
     ),
     Entry(
         "KA-2",
@@ -165,7 +157,6 @@ COUNTED = published(
         lambda: equal(Sum(answers * (2 * i_k - k) * e, (i_k, 0, k)), k * e * (t - 1) / t),
         {"epsilon": 1, "k": 2},
         needs="sum over a binomial law",
-        not_yet=True,
     ),
     Entry(
         "KA-3",
@@ -181,7 +172,6 @@ COUNTED = published(
         ),
         {"epsilon": 1, "k": 2},
         needs="sum over a binomial law",
-        not_yet=True,
     ),
     Entry(
         "KA-4",
@@ -265,7 +255,6 @@ CENTRAL = published(
         lambda: at_most(4**m / 2, central),
         {"m": 2},
         needs="central binomial coefficient",
-        not_yet=True,
     ),
     Entry(
         "CE-2",
@@ -275,7 +264,6 @@ CENTRAL = published(
         lambda: less(4**m / (m + 1), central),
         {"m": 1},
         needs="central binomial coefficient",
-        not_yet=True,
     ),
     Entry(
         "CE-3",
@@ -285,7 +273,6 @@ CENTRAL = published(
         lambda: less(4**m / (2 * m**half), central),
         {"m": 1},
         needs="central binomial coefficient and sqrt",
-        not_yet=True,
     ),
     Entry(
         "CE-4",
@@ -295,7 +282,6 @@ CENTRAL = published(
         lambda: at_most(central, 4**m / (3 * m + 2) ** half),
         {"m": 1},
         needs="central binomial coefficient and sqrt",
-        not_yet=True,
     ),
 )
 half = Rational(1, 2)
@@ -359,7 +345,6 @@ SIZES = published(
         lambda: at_most(hashed(g), hashed(g + 1), given=(at_most(t**2, g * (g + 1)),)),
         {"t": "11/5", "g": 2},
         needs="implication",
-        not_yet=True,
     ),
     Entry(
         "SZ-5",
@@ -369,7 +354,6 @@ SIZES = published(
         lambda: at_most(hashed(g + 1), hashed(g), given=(at_most(g * (g - 1), t**2 + 1),)),
         {"t": "11/10", "g": 2},
         needs="implication",
-        not_yet=True,
     ),
     Entry(
         "SZ-6",
@@ -416,7 +400,6 @@ FLIPPED = published(
         lambda: equal(Sum((-q) ** i_n * binomial(n, i_n) / (i_n + 1), (i_n, 0, n - 1)), (1 - (1 - q) ** n) / (n * q)),
         {"q": "1/2", "n": 2},
         needs="sum over a binomial law",
-        not_yet=True,
     ),
     Entry(
         "FL-2",
@@ -477,7 +460,6 @@ SHUFFLED = published(
         lambda: at_most(12 * e * (log(1 / delta) / n) ** half, e, given=(at_most(100 * log(1 / delta), n),)),
         {"epsilon": 1, "delta": "19/20", "n": 6},
         needs="implication",
-        not_yet=True,
     ),
     Entry(
         "SH-4",
