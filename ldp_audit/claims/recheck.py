@@ -542,8 +542,9 @@ def by_induction(claim: Universal, evidence: Evidence) -> None:
     No other domain depends on n. For the step a letter stands for each B**n, and B**(c n + d), with whole c and d, is a
     power of the letter times one of B; at n + 1 the letter is B times what it is at n. So B may be anything that
     does not contain n, as n >= 0; where B or the letter is divided by, it is shown not to be 0. The letter lies in the
-    range of B**n.
+    range of B**n. Premises are not used: at the first n they may fail, where nothing would be shown to start from.
     """
+    claim = replace(claim, premises=())
     own, powers = claim.domain[evidence["variable"]], evidence["powers"]
     first = evaluate(require(own.lower, "no end"), {}, EXACT)[0]
     first = math.floor(first) + 1 if own.lower_open else math.ceil(first)
@@ -769,9 +770,10 @@ class Slacks:
 
 def _is_same(one: str, other: str | None) -> bool:
     """Whether two ends are one text, or one number."""
-    if other is None or names(one) or names(other):
+    if other is None or one == other or names(one) or names(other):
         return one == other
-    return evaluate(one, {}, INTERVALS) == evaluate(other, {}, EXACT)
+    low, high = evaluate(one, {}, INTERVALS)
+    return low == high and evaluate(other, {}, INTERVALS) == (low, high)
 
 
 def series(text: str, degree: int) -> str:

@@ -182,7 +182,7 @@ def is_defined(node: ast.expr, scope: Mapping[str, Range], whole: Container[str]
                 shown = span.is_positive() or span.negative().is_positive()
             case ast.BinOp(left=base, op=ast.Pow(), right=exponent):
                 span, power = range_of(base, scope), range_of(exponent, scope)
-                named = [one for one in ast.walk(exponent) if isinstance(one, ast.Name | ast.Div | ast.Call)]
+                named = [one for one in ast.walk(exponent) if isinstance(one, ast.Name | ast.Div | ast.Pow | ast.Call)]
                 counted = power.is_at_least_0() and all(isinstance(n, ast.Name) and n.id in whole for n in named)
                 shown = counted or span.is_positive() or (span.is_at_least_0() and power.is_positive())
             case ast.Call(func=ast.Name(id="log"), args=[inner]):

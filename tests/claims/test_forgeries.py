@@ -355,6 +355,14 @@ FORGED = {
     "an induction over a variable that is not whole": record([var("n", "0")], "0", "<=", "2*n**2 - n", induction(
         cert("0"), cert("lo_given_0 + 4*lo_n + 1"), {"n": "1"})
     ),
+    "an induction from where its premise does not hold": given(
+        record([from_1], "0", "<=", "-1", induction(cert("lo_given_0/4"), cert("lo_given_0"), {"n": "5"})),
+        ["5", "<=", "n"],
+    ),
+    "a root of a whole number's reciprocal": record(
+        [from_1], "0", "<=", "((-2)**(n**(-1)))**2", terms(
+            "(-2)**(n**(-1))", None, None, cert("term_0**2"), lo=True, uo=True) | {"inside": {"n": "1"}}
+    ),
     "an induction downwards": record(
         [var("n", None, "1", integer=True)], "0", "<=", "n", induction(cert("1"), cert("1"))
     ),

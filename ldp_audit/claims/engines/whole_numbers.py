@@ -88,12 +88,12 @@ def _halves(variable: Variable, at: Expr, below: Any, above: Any) -> dict[str, A
 
 
 def _induction(statement: Statement, n: Variable, means: Means) -> dict[str, Any] | None:
+    statement = replace(statement, given=())  # at the first number they may not hold
     others = [v for v in statement.variables() if v != n]
     leaning = any(n in part.free_symbols for v in others for part in (v.lower, v.upper, v.argument) if part is not None)
     if statement.relation not in ("<=", "<") or n.lower < 0 or leaning:
         return None
     letters: dict[Variable, Expr] = {}
-    alone = replace(statement, given=())
     sides = []
     for side in (statement.left, statement.right):
         swap: dict[Any, Any] = {}
@@ -106,7 +106,7 @@ def _induction(statement: Statement, n: Variable, means: Means) -> dict[str, Any
             letter = next((one for one, base in letters.items() if base == power.base), None)
             if letter is None:
                 name = unused(f"power_{len(letters)}", [*statement.variables(), *letters])
-                letter = means.enclosing(name, power.base**n, alone)
+                letter = means.enclosing(name, power.base**n, statement)
                 letters[letter] = power.base
             swap[power] = letter**slope * power.base**rest
         sides.append(side.xreplace(swap))
