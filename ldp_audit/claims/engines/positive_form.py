@@ -186,7 +186,7 @@ class SlackSubstitution:
             for chosen in islice(product(*leads), _MOST_ELIMINATIONS):
                 above = self._eliminated(whole.numerator, chosen)
                 if above is not None:
-                    return Form(f"({above.text})*({form.text})", above.sign)
+                    return Form(_quotient([f"({above.text})", _power(form.text, 1)], []), above.sign)
         return None
 
     def _leads(self, premise: _Premise, polynomial: fmpq_mpoly) -> list[tuple[int, ...] | None]:
@@ -208,12 +208,13 @@ class SlackSubstitution:
                 if form is None or below is None:
                     return None
                 if form.text != "0":
-                    parts.append(f"({form.text})*({below.text})*{slack}")
+                    parts.append(_quotient([_power(form.text, 1), _power(below.text, 1), slack], []))
                     sign = max(sign, form.sign if premise.is_strict and below.sign == 2 else 1)
         left = self._shown(rest)
         if left is None or not parts:
             return None
-        return Form(" + ".join([*parts, f"({left.text})"]), max(sign, left.sign if left.text != "0" else 1))
+        parts += [] if left.text == "0" else [left.text]
+        return Form(" + ".join(parts), max(sign, left.sign if left.text != "0" else 1))
 
     def _of_one_sign(self, polynomial: fmpq_mpoly, way: int) -> fmpq_mpoly:
         """The sum of the terms whose coefficients have this sign, without it."""
