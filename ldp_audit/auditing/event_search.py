@@ -1,7 +1,7 @@
 """The search: which two inputs, in which direction, and which event. Nothing here is used for a bound.
 
-Where there are many pairs, all are compared on small samples first, and the best of them again on larger ones. Where
-doubt is left, the likeliest events of all pairs are counted on fresh samples, and the best of them is tested.
+Where there are many pairs, all are compared on small samples first, and the best of them again on larger ones, as long
+as doubt is left.
 
 The inputs to try are extremes, a grid, random ones, and pairs that the user names (`search`). Local privacy holds
 between any two inputs. Where a claim is about neighbouring ones alone (central privacy), say which are neighbours.
@@ -10,16 +10,15 @@ between any two inputs. Where a claim is about neighbouring ones alone (central 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations, pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 
 from ldp_audit.auditing.bounds import Counts
-from ldp_audit.auditing.choice import Choice, Judge, Sample, choose, recounted
+from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
 from ldp_audit.auditing.curves import level_events
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.lone_events import (
@@ -31,19 +30,15 @@ from ldp_audit.auditing.lone_events import (
 )
 from ldp_audit.auditing.outputs import Outputs, concatenated, unrepeated
 from ldp_audit.auditing.power import HIGHEST_CLAIM
-from ldp_audit.auditing.program import COMPARE, SEARCH, Program
+from ldp_audit.auditing.program import SEARCH, Program
 from ldp_audit.auditing.result import shown
 from ldp_audit.auditing.scores.law_score import Law, LawScore
 from ldp_audit.numerics import as_float, count_of, instance, listed, whole
 
 _MOST_NUMBERS = 2**21  # in the first of an input's search samples, so that memory is bounded
 _UNSURE = 0.05  # a log ratio whose search left this much doubt is searched again with more samples
-_WORTH_MORE = 0.2  # of the distance of the expected bound from the log ratio, which more search would add to it
-_SCREEN, _KEPT = 10, 4  # more pairs than this are screened with fewer samples; so many pairs are searched again
+_SCREEN, _KEPT = 10, 4  # more pairs than this are screened with fewer samples; so many are searched again, the hopeful
 _SCREENED = 4_000
-_COMPARED = 12  # this part of the samples, at most, compares the last candidates of all pairs
-_MOST_CONTENDERS, _ROUNDS = 15, 8
-_DOUBTS = (0.5, 1.5, 2.5)  # by which those to be compared are ranked, in turn
 _PARTS, _LEAST_PART = 32, 16  # in which the inputs take turns, but for parts of fewer outputs of the smallest sample
 _FEWEST = 8  # coordinates that an output counts for, at least: events of single numbers are few
 _MOST_INPUTS = 200
@@ -109,16 +104,18 @@ def searched(
     sizes = search_sizes(samples, dimension)
     if len(named.pairs) > _SCREEN and sizes[0] > _SCREENED:
         sizes = (_SCREENED, *sizes)
-    choices: Mapping[Pair, Choice] = {}
-    settled = False
+    judge = Judge(samples, error, delta)
     for size in sizes:
         choices = search.choices(pairs, size)
-        pairs = _alike(choices)
-        settled = _settled(choices, pairs[0])
-        if settled:
+        pair = max(choices, key=lambda one: choices[one].predicted)
+        best, hopes = (
+            choices[pair],
+            {one: judge.expected(choice.seen) for one, choice in choices.items() if one != pair},
+        )
+        pairs = [pair, *sorted(hopes, key=lambda one: -hopes[one])[: _KEPT - 1]]
+        if _settled(best.seen) and max(hopes.values(), default=-math.inf) <= best.predicted:
             break
-    found = search.found(choices) if settled else search.compared(choices, samples // _COMPARED)
-    found = search.with_lone_event(found, named.pairs, epsilon, beside=beside)
+    found = search.with_lone_event(search.found(pair, best), named.pairs, epsilon, beside=beside)
     return replace(found, levels=search.levels(found)) if curves else found
 
 
@@ -138,7 +135,7 @@ def search_sizes(samples: int, dimension: int) -> tuple[int, ...]:
 
 def most_searched(samples: int, dimension: int) -> int:
     """The most search samples of an input that an audit of so many may take."""
-    return 4 * sum(search_sizes(samples, dimension)) + samples // _COMPARED
+    return 4 * sum(search_sizes(samples, dimension))
 
 
 def floor_of(found: Found, trials: int, error: float, epsilon: float | None, delta: float) -> float:
@@ -167,48 +164,12 @@ class _Search:
         self.law = law
         self.drawn: dict[int, list[Sample]] = {}
 
-    def found(self, choices: Mapping[Pair, Choice]) -> Found:
-        """The pair of greatest predicted bound."""
-        pair = max(choices, key=lambda pair: choices[pair].predicted)
-        places = (pair[1], pair[0]) if choices[pair].swapped else pair
+    def found(self, pair: Pair, choice: Choice) -> Found:
+        """The pair and its event, with how many samples it took to choose them."""
+        places = pair[::-1] if choice.swapped else pair
         sizes = {place: sum(map(_size, rounds)) for place, rounds in self.drawn.items()}
         alone = unrepeated(outputs for place in pair for one in self.drawn[place] for outputs in one)
-        choice = replace(choices[pair], alternatives=())
         return Found(choice, places, min(sizes.values()), math.inf, sizes[pair[0]], sum(sizes.values()), alone)
-
-    def compared(self, choices: Mapping[Pair, Choice], most: int) -> Found:
-        """The best event of all pairs by fresh counts of the likeliest ones, up to so many samples of each input.
-
-        Round after round, each as large as all before it, events that cannot well be the best are left out.
-        """
-        found, left = self.found(choices), _contenders(choices)
-        surest = left[0][1]
-        rows = max(1, min(self.program.rows, most // _ROUNDS))
-        chunks, done, drawn = most // rows, 0, found.drawn
-        judge = Judge(self.samples - found.spent - most, self.error, self.delta)
-        hits: Counter[tuple[int, int]] = Counter()  # by the input's place and the event's identity
-        while len(left) > 1 and done < chunks:
-            last = min(chunks, max(2 * done, 1))
-            for chunk in range(done, last):
-                drawn += self._count(left, hits, rows, chunk)
-            done = last
-            seen = [
-                Counts(hits[first, id(one.event)], rows * done, hits[second, id(one.event)], rows * done)
-                for (first, second), one in left
-            ]
-            left = [(pair, recounted(one, counts, judge)) for (pair, one), counts in zip(left, seen, strict=True)]
-            left = list({(pair, one.swapped, one.seen): (pair, one) for pair, one in reversed(left)}.values())[::-1]
-            surest = max((one for _, one in left), key=lambda one: one.predicted)
-            left = [(pair, one) for pair, one in left if one.possible >= surest.predicted]
-        pair, best = max(left, key=lambda one: one[1].worth(surest.optimistic))
-        others = tuple(one for other, one in left if other == pair and one is not best)
-        return replace(
-            found,
-            choice=replace(best, alternatives=others).tested(),
-            places=pair[::-1] if best.swapped else pair,
-            spent=found.spent + done * rows,
-            drawn=drawn,
-        )
 
     def with_lone_event(self, found: Found, pairs: Sequence[Pair], epsilon: float | None, *, beside: bool) -> Found:
         """The same with a lone event of any pair in the place of the event, where it promises more, or beside it."""
@@ -230,17 +191,6 @@ class _Search:
             best = lone[pair]
             return replace(found, choice=best, places=pair[::-1] if best.swapped else pair)
         return replace(found, lone=lone.get(own) if beside else None)
-
-    def _count(self, left: list[tuple[Pair, Choice]], hits: Counter[tuple[int, int]], rows: int, chunk: int) -> int:
-        """Count the events of each pair in one more call of each input; how many outputs these were."""
-        places = sorted({place for pair, _ in left for place in pair}, reverse=self.program.coin((COMPARE, chunk)))
-        for place in places:
-            self._tell(rows)
-            outputs = self.program.outputs(self.inputs[place], rows, (COMPARE, place, chunk))
-            for pair, one in left:
-                if place in pair:
-                    hits[place, id(one.event)] += one.event.count(outputs)
-        return rows * len(places)
 
     def levels(self, found: Found) -> tuple[Event, ...]:
         """Of the pair that was found, from all its search samples."""
@@ -301,34 +251,11 @@ def _merged(rounds: list[Sample]) -> Sample:
     return Sample(*map(concatenated, zip(*rounds, strict=True)))
 
 
-def _alike(choices: Mapping[Pair, Choice]) -> list[Pair]:
-    """The pairs that may be the best: that of greatest predicted bound, then those that may well exceed it, a few."""
-    best = max(choices, key=lambda pair: choices[pair].predicted)
-    others = sorted(choices, key=lambda pair: -choices[pair].best_case)
-    return [best, *(one for one in others if one != best and choices[one].best_case > choices[best].predicted)][:_KEPT]
-
-
-def _contenders(choices: Mapping[Pair, Choice]) -> list[tuple[Pair, Choice]]:
-    """The event of greatest predicted bound, and those of all pairs that may exceed it, by several doubts in turn."""
-    every = [
-        (pair, one)
-        for pair, choice in choices.items()
-        for one in (replace(choice, alternatives=()), *choice.alternatives)
-    ]
-    best = max(every, key=lambda one: one[1].predicted)
-    others = [one for one in every if one is not best and one[1].possible > best[1].optimistic]
-    ranked = [sorted(others, key=lambda one: -one[1].bound(doubt)) for doubt in _DOUBTS]
-    in_turn = {id(one[1]): one for one in chain.from_iterable(zip(*ranked, strict=True))}
-    return [best, *in_turn.values()][: _MOST_CONTENDERS + 1]
-
-
-def _settled(choices: Mapping[Pair, Choice], pair: Pair) -> bool:
-    """Whether more samples for the search would cost the test of this pair about as much as they may gain."""
-    best = choices[pair]
-    (p, q), seen = best.seen.smoothed, best.seen
+def _settled(seen: Counts) -> bool:
+    """Whether the log ratio of an event so seen is known so well that more search samples would gain little."""
+    p, q = seen.smoothed
     doubt = math.sqrt(1 / (seen.hits + 0.5) + 1 / (seen.other_hits + 0.5))
-    gain = max(one.best_case for one in choices.values()) - best.optimistic
-    return doubt <= _UNSURE * min(1.0, math.log(p / q)) and gain <= _WORTH_MORE * (math.log(p / q) - best.optimistic)
+    return doubt <= _UNSURE * min(1.0, math.log(p / q))
 
 
 _NAMED = 8

@@ -1,9 +1,8 @@
 """A test of as many samples as were fixed beforehand.
 
 Search samples choose a pair of inputs, a direction and an event; fresh samples test that one event. So searching
-costs samples and no confidence. Where other events on the same inputs still promise clearly more, up to three of them
-are counted in the same outputs, for three tenths of the error. So is what was seen the most often on one input and
-never on the other, for two percent (`lone_events`). One percent goes to the test for programs that repeat themselves.
+costs samples and no confidence. What was seen the most often on one input and never on the other is counted in the same
+outputs, for two percent of the error (`lone_events`). One percent goes to the test for programs that repeat themselves.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ldp_audit.auditing.bounds import Counts
-from ldp_audit.auditing.choice import Choice
 from ldp_audit.auditing.curves import Curves
 from ldp_audit.auditing.event_search import Found, floor_of, searched
 from ldp_audit.auditing.evidence import Case, EventBound, Evidence
@@ -47,7 +45,6 @@ class FixedSize:
     resume: Path | None = None
     found: Found = field(init=False)
     budget: dict[str, float] = field(init=False)  # the error of each part
-    beside: list[tuple[Choice, float, float]] = field(init=False)  # see `_beside`
     test: Test = field(init=False)
     design: float = field(init=False)  # the epsilon at which the test of the event is tight
     counts: tuple[Counts, ...] = field(init=False)  # of the test's events
@@ -81,13 +78,12 @@ class FixedSize:
             self._state.keep_found(found)
         self.found = found
         self.budget = self._budget()
-        self.beside = self._beside()
 
     def count(self) -> None:
         """Count the event, and those beside it, on fresh samples of the pair."""
         case, found, named = self.case, self.found, self.case.search.inputs
         trials = self.samples - found.spent
-        events = (found.choice.event, *(one.event for one, _, _ in self.beside), *found.levels)
+        events = (found.choice.event, *(() if found.lone is None else (found.lone.event,)), *found.levels)
         rows = call_size(trials, case.program.rows)
         self.test = Test(events, found.pair(named), found.places, trials, rows)
         self.design = found.choice.design_epsilon(case.claim.delta)
@@ -102,9 +98,9 @@ class FixedSize:
         case, claim, found, test, budget = self.case, self.case.claim, self.found, self.test, self.budget
         counts, *others = self.counts
         bounds = [EventBound.of(Witness(test.pair, test.events[0], counts), budget["event"], self.design, claim)]
-        for one, error, tight in self.beside:
-            witness = Witness(test.pair, one.event, others.pop(0)).turned(one.swapped != found.choice.swapped)
-            bounds.append(EventBound.of(witness, error, tight, claim))
+        if (lone := found.lone) is not None:
+            witness = Witness(test.pair, lone.event, others.pop(0)).turned(lone.swapped != found.choice.swapped)
+            bounds.append(EventBound.of(witness, budget["lone"], design_of_lone(claim.epsilon), claim))
         single, calls = self.single
         if single is not None:
             bounds.append(EventBound.of(single, budget["calls"], claim.epsilon or 1.0, claim))
@@ -138,16 +134,7 @@ class FixedSize:
         shares = {"calls": _CALLS_SHARE} | ({"curves": _CURVES_SHARE} if self.curves else {})
         if self.found.lone is not None:
             shares["lone"] = LONE_SHARE
-        if self.found.choice.alternatives:
-            shares["alternatives"] = (1 - sum(shares.values())) * self.found.choice.error_of_alternatives
         return {
             name: self.case.claim.error * share
             for name, share in ({"event": 1 - sum(shares.values())} | shares).items()
         }
-
-    def _beside(self) -> list[tuple[Choice, float, float]]:
-        """What is tested beside the event: each with its error, and the epsilon at which its test is tight."""
-        budget, lone, others = self.budget, self.found.lone, self.found.choice.alternatives
-        claim = self.case.claim
-        beside = [(one, budget["alternatives"] / len(others), one.design_epsilon(claim.delta)) for one in others]
-        return beside + ([] if lone is None else [(lone, budget["lone"], design_of_lone(claim.epsilon))])

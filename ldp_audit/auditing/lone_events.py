@@ -20,7 +20,7 @@ import numpy as np
 from scipy import special
 
 from ldp_audit.auditing.bounds import Counts, Region
-from ldp_audit.auditing.choice import DOUBT_OF_FEW, Choice, Judge, Sample, rejudged
+from ldp_audit.auditing.choice import Choice, Judge, Sample, rejudged
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import NOT_A_LABEL
 from ldp_audit.auditing.scores.coordinate import Coordinate
@@ -84,8 +84,7 @@ def sightings_needed(asked: int, searched: int, log_ratio: float, delta: float) 
 def sightings_to_win(searched: int, predicted: float, judge: Judge) -> float:
     """So often must a lone event be seen in as many search samples, to be tested in the place of the best event."""
     hits = np.arange(1, searched + 1) if searched < 1000 else np.unique(np.geomspace(1, searched, 1000).astype(int))
-    of_each = np.full(len(hits), searched)
-    value = judge.predicted(hits, of_each, np.zeros(len(hits)), of_each, DOUBT_OF_FEW)
+    value = judge.predicted(hits, searched, np.zeros(len(hits)), searched)
     enough = np.flatnonzero(value > predicted)
     return int(hits[enough[0]]) if len(enough) else math.inf
 

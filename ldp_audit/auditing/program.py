@@ -49,7 +49,7 @@ _UNEVEN = 2.0
 _LOOKS = 8
 """Calls of each of two inputs that look for the structure of outputs."""
 
-SEARCH, TEST, CALLS, DEPENDENCE, FIT, COMPARE, CONFIRM = 0, 1, 2, 4, 5, 6, 7
+SEARCH, TEST, CALLS, DEPENDENCE, FIT, CONFIRM = 0, 1, 2, 4, 5, 7
 TIMING, STRUCTURE, PILOT, LOOK = 8, 9, 10, 11
 """First numbers of a call's key: the stage of an audit that it belongs to, so that no two stages draw the same outputs.
 

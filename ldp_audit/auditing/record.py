@@ -14,7 +14,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -294,7 +294,6 @@ def found_to_dict(found: Found) -> dict[str, Any]:
     """For JSON."""
     return {
         **_choice_to_dict(found.choice),
-        "alternatives": [_choice_to_dict(one) for one in found.choice.alternatives],
         "places": [int(place) for place in found.places],
         "searched": found.searched,
         "sightings": plain(found.sightings),
@@ -312,7 +311,6 @@ def _choice_to_dict(choice: Choice) -> dict[str, Any]:
         "swapped": choice.swapped,
         "predicted": plain(float(choice.predicted)),
         "seen": _numbers(choice.seen),
-        "optimistic": plain(float(choice.optimistic)),
     }
 
 
@@ -322,13 +320,12 @@ def _choice_from_dict(data: dict[str, Any]) -> Choice:
         bool(data["swapped"]),
         float(data["predicted"]),
         counts_of(*data["seen"]),
-        float(data["optimistic"]),
     )
 
 
 def found_from_dict(data: dict[str, Any], inputs: int | None = None) -> Found:
     """What `found_to_dict` wrote.   inputs: how many there are, if it is known."""
-    choice = replace(_choice_from_dict(data), alternatives=tuple(map(_choice_from_dict, data["alternatives"])))
+    choice = _choice_from_dict(data)
     first, second = (read_place(place, "places") for place in data["places"])
     if first == second or (inputs is not None and max(first, second) >= inputs):
         raise ValueError(f"places must be two inputs' numbers, below {inputs}, got {data['places']!r}")

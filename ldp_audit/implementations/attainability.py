@@ -99,19 +99,14 @@ def by_samples(
 def _pair(
     program: Program, inputs: Sequence[Any], places: tuple[int, int], samples: int, error: float
 ) -> tuple[LowerBounds, Witness]:
-    """Choose an event, and perhaps alternatives, then count all on independent samples."""
+    """Choose an event, then count it on independent samples."""
     trials = samples - sum(samples // share for share in _SHARES.values())
     choice = _choice(program, inputs, places, samples, trials, error)
-    events = choice.events
     pair = inputs[places[0]], inputs[places[1]]
-    tally = count_all(Test(events, pair, places, trials, call_size(trials, program.rows)), program)
-    swapped = [one.swapped for one in (choice, *choice.alternatives)]
-    found = []
-    for event, counts, turned in zip(events, tally, swapped, strict=True):
-        witness = Witness(pair, event, counts).turned(turned)
-        found.append((_limits(witness.counts, error / len(events)), witness, turned))
-    best, witness, turned = max(found, key=lambda one: (one[0].epsilon, one[0].delta(0.0)))
-    if turned:
+    (counts,) = count_all(Test((choice.event,), pair, places, trials, call_size(trials, program.rows)), program)
+    witness = Witness(pair, choice.event, counts).turned(choice.swapped)
+    best = _limits(witness.counts, error)
+    if choice.swapped:
         best = JointCounts(best.total, tuple((second, first, number) for first, second, number in best.rows))
     return LowerBounds(*pair, best), witness
 
@@ -123,7 +118,7 @@ def _choice(
     first, second = (Sample(**{name: part for name, part in one.items() if name != "seen"}) for one in drawn)
     rng = np.random.default_rng(np.random.SeedSequence(program.seed, spawn_key=(_SEARCH, *places, 0, 0)))
     scores = _scores(drawn[0]["seen"], drawn[1]["seen"])
-    return choose(first, second, Judge(trials, error, 0.0), rng, scores=scores).tested()
+    return choose(first, second, Judge(trials, error, 0.0), rng, scores=scores)
 
 
 def _drawn(program: Program, x: Any, place: int, samples: int) -> dict[str, Outputs]:

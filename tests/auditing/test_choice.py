@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -121,65 +120,14 @@ def test_no_pair_is_chosen_by_luck() -> None:
     assert {sum(x) for x in result.witness.inputs} in ({0, 5}, {5, 10})
 
 
-def test_the_last_candidates_of_all_pairs_are_compared_on_fresh_samples() -> None:
-    """Of eight pairs seven show 0.3 in a common event, and one shows 1 in a rare one.
-
-    16 of 20 seeds find it; 1 of 20 where only the events of the pair of greatest predicted bound are compared.
-    """
+def test_a_rare_event_of_one_pair_is_found_beside_common_ones_of_others() -> None:
+    """Of eight pairs seven show 0.3 in a common event, and one shows 1 in a rare one."""
 
     def program(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
         common, rare = 0.5 * math.exp(0.3 * (0 < x < 8)), 0.002 * math.exp(x == 8)
         return np.where(rng.random(n) < rare, 2, (rng.random(n) < common).astype(int))
 
     pairs = [(0, x) for x in range(1, 9)]
-    results = [audit(program, search(pairs=pairs), samples=200_000, seed=seed) for seed in range(5)]
-    assert sum(set(result.witness.inputs) == {0, 8} for result in results) >= 3
-    assert all(result.epsilon_lower < 1 for result in results)
-
-
-def test_events_that_were_counted_alike_are_named_once() -> None:
-    """Catches shares of the error for one event in the words of several scores."""
-    shares = np.array([0.01, 0.02, 0.04, 0.08, 0.15, 0.7])
-
-    def first_true(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
-        tilted = shares * np.exp(0.3 * x * np.arange(6))
-        return np.eye(6)[rng.choice(6, n, p=tilted / tilted.sum())]
-
-    choice = chosen(first_true, (0, 1), size=500)
-    counts = [(one.swapped, one.seen) for one in (choice, *choice.alternatives)]
-    assert len(counts) > 3
-    assert len(set(counts)) == len(counts)
-
-
-def test_beside_a_rare_event_stands_the_surest_for_a_small_share_of_the_error() -> None:
-    event = chosen(samplers.labels, (0, 1)).event
-    common = Choice(event, swapped=False, predicted=0.093, seen=Counts(50_000, 10**5, 45_000, 10**5), optimistic=0.098)
-    rare = Choice(event, swapped=True, predicted=0.07, seen=Counts(1100, 10**5, 1000, 10**5), optimistic=0.1)
-    promising = replace(rare, optimistic=0.3)
-    beside_rare = replace(rare, alternatives=(common,)).tested()
-    assert beside_rare.alternatives == (common,)
-    assert 0 < beside_rare.error_of_alternatives < 0.1
-    assert replace(common, alternatives=(replace(rare, optimistic=0.0981),)).tested().alternatives == ()
-    beside_common = replace(common, alternatives=(rare, promising)).tested()
-    assert beside_common.alternatives[0] == promising
-    assert beside_common.error_of_alternatives > 0.2
-    assert common.error_of_alternatives == 0
-
-
-def test_alternatives_are_tested_for_their_own_share_of_the_error() -> None:
-    """The greatest of five values with exponential noise: the higher a cut, the more it shows, and the less is seen.
-
-    The search leaves several that may show the most.
-    """
-
-    def greatest(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
-        return x + rng.exponential(scale=20, size=(n, 5)).max(axis=1)
-
-    results = [audit(greatest, (0, 1), samples=200_000, seed=seed) for seed in range(4)]
-    budgets = [result.budget for result in results]
-    assert all(math.isclose(sum(budget.values()), 0.001) for budget in budgets)
-    assert any(
-        {"event", "alternatives", "calls"} <= set(budget) <= {"event", "alternatives", "calls", "lone"}
-        for budget in budgets
-    )
-    assert max(result.epsilon_lower for result in results) > 0.3
+    results = [audit(program, search(pairs=pairs), samples=1_000_000, seed=seed) for seed in range(3)]
+    assert all(set(result.witness.inputs) == {0, 8} for result in results)
+    assert all(0.7 < result.epsilon_lower < 1 for result in results)
