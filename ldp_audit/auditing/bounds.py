@@ -17,9 +17,9 @@ gives to it, of which p is known the better. This is where the gain over two sep
 deviations add in squares. Two limits of Clopper and Pearson (Biometrika 26, 1934), of p at 0.1% of the error and of q
 at 0.05%, cut off the far ends of the region.
 
-The bound is the infimum of ln((p - delta)/q) over the region, found on cells of p and rounded downwards: on a cell
-[a, b] the least p is a, and the greatest q is taken at b and with the worse of the weights at a and b, between which
-all others lie.
+A claim is refuted if no point of the region keeps to it, which is looked at on cells of p: on a cell [a, b] the least
+p is a, and the greatest q is taken at b and with the worse of the weights at a and b, between which all others lie.
+The bound is the greatest epsilon that is refuted, by halving.
 
 The tails of a binomial count, and the probabilities that give a wanted tail: P(X >= k | p) = I_p(k, n - k + 1), the
 regularised incomplete beta function, grows in p. Its inverse is found by SciPy, which stops at a relative error of up
@@ -47,10 +47,10 @@ from ldp_audit.numerics import between, instance, nonnegative, positive, whole
 _P_SHARE, _Q_SHARE = 0.001, 0.0005  # of the error, for the Clopper-Pearson limits of p and of q
 _CUT = 4.0  # deviations; below it the first tail says no more
 _LEAST_Q_SHARE = 0.7  # of p / ratio: the weights' q is no less; found best over counts from 72 to a million
-_LEAST_LIMIT = -20.0  # deviations; far beyond, the inverse of the tail underflows or is nan
+_LEAST_LIMIT = -20.0  # deviations; no limit is lower, and none is above 38
 _SHAVE = 1e-10  # relative; above the errors of the tails and of their inverses
 _FIRST_CELLS, _MOST_PIECES, _ROUNDS = 24, 16, 12
-_FINER = 0.2  # as large a part of the fineness is what `exceeds` gives away
+_FINER = 0.2  # as large a part of the fineness is what `exceeds` gives away, and then the halving
 _ROUGH = 0.02  # a fineness for which half of the first cells will do
 _FEW_TRIALS = 10_000
 _LEAST_TAIL = 1e-100
@@ -120,17 +120,49 @@ class Region:
 
     def __post_init__(self) -> None:
         instance(self.counts, Counts, "counts", "Counts")
-        between(self.error, "error", "in (0, 0.5]", lambda error: 0 < error <= 0.5)  # see `_most_q`
+        between(self.error, "error", "in (0, 0.5]", lambda error: 0 < error <= 0.5)  # see `_limits`
         nonnegative(self.design_epsilon, "design_epsilon")
         between(self.design_delta, "design_delta", "in [0, 1)", lambda delta: 0 <= delta < 1)
         positive(self.fineness, "fineness")
 
     def epsilon_lower(self, delta: float = 0.0) -> float:
         """A lower bound, nats, on every epsilon with p <= e**epsilon q + delta; 0 where nothing is known."""
-        return max(0.0, self.log_ratio_lower(delta, low=0.0))
+        delta = _checked_delta(delta)
+        p, q = self.counts.smoothed  # only where to look, and how finely, depends on them
+        gain = max(p - delta, math.sqrt(p * (1 - p) / self.counts.trials))
+        spread = math.hypot(self._spreads[0] / gain, self._spreads[1] / q)
+        return self._greatest(lambda epsilon: self.exceeds(epsilon, delta), math.log(gain / q), spread)
+
+    def delta_lower(self, epsilon: float) -> float:
+        """A lower bound on every delta with p <= e**epsilon q + delta, at this epsilon (nats, inf allowed)."""
+        slope = math.exp(min(nonnegative(epsilon), 300.0))
+        p, q = self.counts.smoothed  # as in `epsilon_lower`
+        spread = math.hypot(self._spreads[0], slope * self._spreads[1])
+        return self._greatest(lambda delta: self.exceeds(epsilon, delta), p - slope * q, spread)
+
+    def _greatest(self, exceeds: Callable[[float], bool], most: float, spread: float) -> float:
+        """The greatest number that is exceeded, by halving, between 0 and `most`; 0 where none is.
+
+        spread: about the standard deviation of the estimate of that number.
+        """
+        if most <= 0 or not exceeds(0.0):
+            return 0.0
+        low, high, near = 0.0, most, most - 2 * self._deviations[0] * spread
+        if near > 0:
+            low, high = (near, high) if exceeds(near) else (low, near)
+        while high - low > _FINER * self.fineness * spread:
+            middle = (low + high) / 2
+            low, high = (middle, high) if exceeds(middle) else (low, middle)
+        return low
+
+    @cached_property
+    def _spreads(self) -> tuple[float, float]:
+        """About the standard deviations of the two frequencies."""
+        p, q = self.counts.smoothed
+        return math.sqrt(p * (1 - p) / self.counts.trials), math.sqrt(q * (1 - q) / self.counts.other_trials)
 
     def exceeds(self, epsilon: float, delta: float = 0.0) -> bool:
-        """Whether `epsilon_lower(delta)` is above epsilon (nats, >= 0), up to the fineness; much sooner known.
+        """Whether epsilon (nats, >= 0) and delta are refuted: no point of the region keeps to them, up to the fineness.
 
         On a cell [a, b] of p, (a - delta) e**-epsilon is the least q that the claim allows: its deviation must be above
         the cell's limit. Where even that of b is not above the limit at b alone, a point of the region obeys the claim.
@@ -142,7 +174,10 @@ class Region:
         starts, ends = self._first_edges
         for _ in range(_ROUNDS):
             limits, at_ends = self._limits(starts, ends)
-            of_q = self._deviation_of_q(_allowed(np.append(starts, ends), epsilon, delta))
+            allowed = np.clip((np.append(starts, ends) - delta) * math.exp(-epsilon), 0.0, 1.0)
+            of_q = np.clip(
+                self._deviation_of_q(allowed), 2 * _LEAST_LIMIT, -2 * _LEAST_LIMIT
+            )  # where they are infinite
             clear = of_q[len(starts) :] - at_ends
             if np.any(clear <= _FINER * self.fineness):
                 return False
@@ -152,67 +187,6 @@ class Region:
                 return True
             starts, ends = _split(starts[open_], ends[open_], 1 + missing[open_] / clear[open_])
         return False
-
-    def distance(self, epsilon: float, delta: float = 0.0) -> float:
-        """About how far the claim lies outside the region, standard deviations; below 0 inside. Only a guess."""
-        delta = _checked_delta(delta)
-        epsilon = nonnegative(epsilon)
-        if self.counts.hits == 0:
-            return -math.inf
-        ends = self._first_edges[1]
-        apart = self._deviation_of_q(_allowed(ends, epsilon, delta)) - self._limits(ends, ends)[1]
-        return float(np.min(apart / np.hypot(1.0, self._weight(ends))))
-
-    def log_ratio_lower(self, delta: float = 0.0, *, low: float = -math.inf) -> float:
-        """A lower bound on ln((p - delta) / q), which may be below 0; low: as of `_infimum`."""
-        delta = _checked_delta(delta)
-
-        def log_ratio(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-            with np.errstate(divide="ignore"):
-                return np.log(np.maximum(p - delta, 0.0)) - np.log(q)
-
-        p, q = self.counts.smoothed  # only how finely to look depends on them
-        gain = max(p - delta, math.sqrt(p * (1 - p) / self.counts.trials))
-        of_p = p * (1 - p) / self.counts.trials / gain**2
-        return self._infimum(log_ratio, math.sqrt(of_p + (1 - q) / q / self.counts.other_trials), low)
-
-    def delta_lower(self, epsilon: float) -> float:
-        """A lower bound on every delta with p <= e**epsilon q + delta, at this epsilon (nats, inf allowed)."""
-        slope = math.exp(min(nonnegative(epsilon), 300.0))
-        p, q = self.counts.smoothed  # only how finely to look depends on them
-        spread = math.hypot(
-            math.sqrt(p * (1 - p) / self.counts.trials), slope * math.sqrt(q * (1 - q) / self.counts.other_trials)
-        )
-        return max(0.0, self._infimum(lambda p, q: p - slope * q, spread, 0.0))
-
-    def _infimum(self, value: Callable[[np.ndarray, np.ndarray], np.ndarray], spread: float, low: float) -> float:
-        """Of a function that grows in p and falls in q, over the region; never above it.
-
-        spread: about the standard deviation of the function of the two frequencies.   low: what is at most that is
-        looked at no closer.
-        """
-        if self.counts.hits == 0:
-            return -math.inf
-        fine, lowest, attained, settled = self.fineness * spread, -math.inf, math.inf, math.inf
-        starts, ends, most, borders = self._first_cells
-        for _ in range(_ROUNDS):
-            values, upper = value(starts, most), value(ends, most)
-            attained = min(attained, float(np.min(upper[borders], initial=math.inf)))
-            lowest = min(settled, float(values.min()))
-            wide = np.flatnonzero(values < attained - fine)
-            if len(wide) == 0 or lowest == -math.inf or attained <= low:
-                break
-            settled = min(settled, float(np.min(values, where=values >= attained - fine, initial=math.inf)))
-            wanted = fine + np.maximum(upper[wide] - attained, 0.0)
-            starts, ends = _split(starts[wide], ends[wide], (upper[wide] - values[wide]) / wanted)
-            most, borders = self._most_q(starts, ends)
-        return lowest - _SHAVE * max(1.0, abs(lowest)) if math.isfinite(lowest) else lowest
-
-    @cached_property
-    def _first_cells(self) -> tuple[np.ndarray, ...]:
-        """The first cells of p, with what `_most_q` says of them."""
-        starts, ends = self._first_edges
-        return starts, ends, *self._most_q(starts, ends)
 
     @cached_property
     def _first_edges(self) -> tuple[np.ndarray, np.ndarray]:
@@ -224,15 +198,6 @@ class Region:
         edges = np.ones(cells + 1)
         edges[:-1] = np.minimum(first * np.exp(np.linspace(0.0, math.log(last / first), cells)), 1.0)
         return edges[:-1], edges[1:]
-
-    def _most_q(self, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """For each cell of p: no q above this is in the region; and whether it is, at the cell's end, on its border.
-
-        The second is true up to a tenth of the fineness, and only says when the search may end.
-        """
-        limits, at_ends = self._limits(starts, ends)
-        most = probability(self.counts.other_hits, self.counts.other_trials, limits)
-        return most, limits - at_ends <= 0.1 * self.fineness
 
     def _limits(self, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """For each cell of p: no deviation of q above the first is in the region; at its end, none above the second."""
@@ -268,11 +233,6 @@ class Region:
         return np.sqrt(np.divide(of_p, of_q, out=np.zeros_like(of_p), where=of_p > 0))
 
 
-def _allowed(p: np.ndarray, epsilon: float, delta: float) -> np.ndarray:
-    """The least q that a claim allows beside p."""
-    return np.clip((p - delta) * math.exp(-epsilon), 0.0, 1.0)
-
-
 def _checked_delta(delta: float) -> float:
     return between(delta, "delta", "in [0, 1]", lambda found: 0 <= found <= 1)
 
@@ -303,16 +263,6 @@ def deviation(hits: int, trials: int, p: np.ndarray) -> np.ndarray:
     found = -special.ndtri(special.betainc(hits, trials - hits + 1, p))
     late = found < -_far(trials)
     found[late] = special.ndtri(_complement(hits, trials - hits + 1, p[late]))
-    return found
-
-
-def probability(hits: int, trials: int, deviations: np.ndarray) -> np.ndarray:
-    """The q with Phi^-1(P(Y > hits | q)) equal to the deviations; 1 for hits = trials."""
-    found = np.ones_like(deviations)
-    if hits < trials:
-        up = deviations > _far(trials)
-        found[up] = _greatest(hits, trials, special.ndtr(-deviations[up]))
-        found[~up] = lower_limits(hits + 1, trials, special.ndtr(deviations[~up]))
     return found
 
 

@@ -11,17 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 from scipy import special
 
 from ldp_audit.auditing.bounds import Counts, Region, check_confidence, lower_limit
 from ldp_audit.numerics import between
 
-_SHARES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])  # of the misses, given to the likelier side
+_SHARE = 0.25  # of the misses, given to the likelier side: the best share for each test saves 1% of its samples
 _FINENESS = 0.05
 _MOST = 10**12
 _MOST_EXCESS = 60.0  # nats above the claim
-_MOST_STEPS, _NEAR = 3, 0.05
 _NEARLY_ALWAYS, _ALLOWED = 0.99, 0.01
 """The share of an event that is as good as certain, and the error at which one is likelier than delta."""
 HIGHEST_CLAIM = 600.0
@@ -92,50 +90,20 @@ def detectable_epsilon(
         violation = claimed_epsilon + excess
         return _barely_passed(probability, violation, trials, error, claimed_delta, power, design=design_epsilon)
 
-    guess = _guess(probability, trials, error, claimed_epsilon, claimed_delta, power)
-    for _ in range(_MOST_STEPS):
-        missing = -_nats(region(guess), claimed_epsilon, claimed_delta)
-        guess = min(max(guess + missing, guess / 4), _MOST_EXCESS)
-        if abs(missing) <= _NEAR * guess:
-            break
-    return claimed_epsilon + _least_caught(lambda x: region(x).exceeds(claimed_epsilon, claimed_delta), guess)
+    return claimed_epsilon + least_caught(lambda excess: region(excess).exceeds(claimed_epsilon, claimed_delta))
 
 
-def _nats(region: Region, epsilon: float, delta: float) -> float:
-    """About how far the bound is above epsilon, nats."""
-    p, q = region.counts.smoothed
-    spread = math.sqrt(p * (1 - p) / region.counts.trials) / max(p - delta, 1e-12)
-    return region.distance(epsilon, delta) * math.hypot(spread, math.sqrt((1 - q) / q / region.counts.other_trials))
-
-
-def _least_caught(catches: Callable[[float], bool], excess: float) -> float:
-    """The least excess that is caught, to one percent, from a guess; inf above 60."""
-    fails, step = 0.0, 0.01
-    while not catches(excess):
-        fails, excess, step = excess, excess * (1 + step), 2 * step
-        if excess > _MOST_EXCESS:
+def least_caught(catches: Callable[[float], bool], precision: float = 0.01) -> float:
+    """The least excess over a claim that is caught, nats, to this share of itself; inf above 60."""
+    few, many = 0.0, 0.01
+    while not catches(many):
+        few, many = many, 2 * many
+        if many > _MOST_EXCESS:
             return math.inf
-    step = 0.01
-    while fails < excess / (1 + step):
-        nearer = excess / (1 + step)
-        if catches(nearer):
-            excess, step = nearer, 2 * step
-        else:
-            fails, step = nearer, 0.01
-    while excess - fails > 0.0101 * excess:
-        middle = (fails + excess) / 2
-        fails, excess = (fails, middle) if catches(middle) else (middle, excess)
-    return excess
-
-
-def _guess(p: float, trials: int, error: float, claimed: float, delta: float, power: float) -> float:
-    """About the excess that is caught. Only where to look depends on it."""
-    excess = 0.01
-    for _ in range(4):  # a fixed point, of which a few digits will do
-        q = max(p - delta, 0.0) * math.exp(-claimed - excess)
-        _, needed = _best_share(p, q, trials, error, delta, power)
-        excess = min(max(needed, 1e-4), 4.0)
-    return excess
+    while many - few > precision * many:
+        middle = (few + many) / 2
+        few, many = (few, middle) if catches(middle) else (middle, many)
+    return many
 
 
 @dataclass(frozen=True)
@@ -192,28 +160,9 @@ def _barely_passed(
     Where this rejects a claim, a test does with this power.   design: of the region; None: epsilon.
     """
     q = max(p - delta, 0.0) * math.exp(-epsilon)
-    share, _ = _best_share(p, q, trials, error, delta, power)
-    corner = _corner(p, q, trials, share * (1 - power), (1 - share) * (1 - power))
+    hits = _greatest_passed(trials, p, _SHARE * (1 - power))
+    corner = Counts(hits, trials, trials - _greatest_passed(trials, 1 - q, (1 - _SHARE) * (1 - power)), trials)
     return Region(corner, error, epsilon if design is None else design, delta, _FINENESS)
-
-
-def _best_share(p: float, q: float, trials: int, error: float, delta: float, power: float) -> tuple[float, float]:
-    """The share of the misses that costs the least, and how far above the claim it needs the violation to be.
-
-    By the usual deviations of the two logarithms. The power is guaranteed with any share.
-    """
-    of_p = math.sqrt(p * (1 - p)) / max(p - delta, 1e-12)
-    of_q = math.sqrt((1 - q) / max(q, 1e-300))
-    one, two = (-special.ndtri(shares * (1 - power)) for shares in (_SHARES, 1 - _SHARES))
-    needed = (of_p * one + of_q * two - float(special.ndtri(error)) * math.hypot(of_p, of_q)) / math.sqrt(trials)
-    best = int(np.argmin(needed))
-    return float(_SHARES[best]), float(needed[best])
-
-
-def _corner(p: float, q: float, trials: int, miss: float, other_miss: float) -> Counts:
-    """Counts that are both passed, but for these chances."""
-    hits = _greatest_passed(trials, p, miss)
-    return Counts(hits, trials, trials - _greatest_passed(trials, 1 - q, other_miss), trials)
 
 
 def _greatest_passed(trials: int, p: float, miss: float) -> int:

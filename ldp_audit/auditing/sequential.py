@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,7 @@ from ldp_audit.auditing.dependent_outputs import telling
 from ldp_audit.auditing.evidence import Case, EventBound, Evidence
 from ldp_audit.auditing.lone_events import LONE_SHARE, coverage_floor, hits_needed, lone_event, sightings_to_win
 from ldp_audit.auditing.outputs import Outputs, concatenated, unrepeated
-from ldp_audit.auditing.power import HIGHEST_CLAIM, Reach
+from ldp_audit.auditing.power import HIGHEST_CLAIM, Reach, least_caught
 from ldp_audit.auditing.program import CHUNK_VALUES, SEARCH, TEST, Program
 from ldp_audit.auditing.result import Witness
 from ldp_audit.auditing.test import repeated
@@ -321,8 +321,8 @@ class Betting:
         if p <= delta or pairs < 1 or claimed > HIGHEST_CLAIM:
             return math.inf
 
-        def caught(epsilon: float) -> bool:
-            q = (p - delta) * math.exp(-epsilon)
+        def caught(excess: float) -> bool:
+            q = (p - delta) * math.exp(-claimed - excess)
             times = stopping_times(
                 p,
                 q,
@@ -337,18 +337,4 @@ class Betting:
             )
             return lower_limit(int(np.isfinite(times).sum()), _SIMULATED, _SIMULATION_ERROR) >= _POWER
 
-        return _least(caught, claimed)
-
-
-def _least(caught: Callable[[float], bool], claimed: float) -> float:
-    """The end of the shortest interval above the claim that is caught, to 5% of its length; inf where none is."""
-    excess = 0.01
-    while not caught(claimed + excess):
-        excess *= 2
-        if excess > 60:
-            return math.inf
-    low, high = excess / 2, excess
-    while high > 1.05 * low:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if caught(claimed + middle) else (middle, high)
-    return claimed + high
+        return claimed + least_caught(caught, 0.05)

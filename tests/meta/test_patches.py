@@ -18,7 +18,6 @@ TESTS = Path(__file__).parents[1]
 REPLACING = {
     "accounting/shuffling/test_worst_neighbourhood.py",
     "accounting/test_calibrate.py",
-    "auditing/test_two_proportions.py",
     "claims/test_manifest.py",
     "claims/test_settled_file.py",
     "claims/test_tampering.py",
