@@ -17,7 +17,6 @@ from ldp_audit.auditing.scores.pattern import Pattern
 from ldp_audit.auditing.scores.residuals import Residuals
 from ldp_audit.auditing.scores.score import Score
 from ldp_audit.auditing.scores.summary import Summary
-from ldp_audit.auditing.scores.trees import Trees
 
 KINDS: tuple[type[Score], ...] = (
     Coordinate,
@@ -27,13 +26,12 @@ KINDS: tuple[type[Score], ...] = (
     Summary,
     Linear,
     Residuals,
-    Trees,
     UnitInLastPlace,
     LawScore,
 )
 """Every kind of score that can be read back. A new kind is one file, its line here, and one of the two lines below."""
 
-LEARNERS = (Coordinate.learn, Additive.learn, Pattern.learn, Summary.learn, Linear.learn, Residuals.learn, Trees.learn)
+LEARNERS = (Coordinate.learn, Additive.learn, Pattern.learn, Summary.learn, Linear.learn, Residuals.learn)
 """What is tried on vectors, in this order."""
 
 NUMBER_LEARNERS = (UnitInLastPlace.learn,)

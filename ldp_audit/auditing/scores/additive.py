@@ -1,10 +1,9 @@
 """A sum over coordinates of a table each: the likelihood ratio itself where coordinates are independent.
 
 For product distributions log P(y)/Q(y) = sum_j log P_j(y_j)/Q_j(y_j). Each coordinate is cut into cells, whose log
-ratios are counted (`learning`). Four kinds of tables are proposed: what is significant by itself, coordinate by
-coordinate; everything, shrunk by how much of it is noise (James and Stein 1961); one table that all coordinates share,
-up to its direction, for noise that is independent and alike, where a single coordinate shows little; and, where
-coordinates are correlated, all tables fitted together (a logistic regression on cells, table by table).
+ratios are counted (`learning`). Two kinds of tables are proposed: what is significant by itself, coordinate by
+coordinate; and one table that all coordinates share, up to its direction, for noise that is independent and alike,
+where a single coordinate shows little.
 """
 
 from __future__ import annotations
@@ -14,14 +13,11 @@ from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit
 
 from ldp_audit.auditing.scores.learning import (
     Levels,
     cell_counts,
-    clustered,
     codes,
-    correlated,
     cuts,
     dyadic,
     joined,
@@ -32,10 +28,6 @@ _BINS = 24
 _CUT_ROWS = 5000
 _SHARED_VALUES = 2**22
 _SHARED_BINS = 24
-_ALIKE = 3.0  # standard deviations within which two weights are taken to be one
-_FEW_DEVIATIONS = 1.5
-_MOST_TOGETHER = 64  # coordinates
-_PASSES = 6
 
 
 @dataclass(frozen=True)
@@ -49,17 +41,14 @@ class Additive(Score):
 
     @staticmethod
     def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[Additive]:
-        """At most five: significant coordinates, all, one table for all, one up to direction, all fitted together."""
+        """At most three: significant coordinates, one table for all, one up to direction."""
         tables = [_counted(first[:, place], second[:, place]) for place in range(first.shape[1])]
         cells = sum(len(x) for _, x, _ in tables)
         certain = _threshold(cells)
         significant = [joined(x, y, certain) for _, x, y in tables]
         found = [_sparse(tables, significant)]
         if any(len(levels.x) == 1 < len(x) for levels, (_, x, _) in zip(significant, tables, strict=True)):
-            found.append(_dense(tables))
             found += _shared(first, second, rng)
-        if first.shape[1] <= _MOST_TOGETHER and correlated(first, second):
-            found.append(_together(tables, first, second))
         return list(dict.fromkeys(score for score in found if score.places))
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
@@ -100,39 +89,15 @@ def _threshold(cells: int) -> float:
 
 
 def _sparse(tables: list[_Table], significant: list[Levels]) -> Additive:
+    """Coordinates without weight are left out."""
     kept = [place for place, levels in enumerate(significant) if len(levels.x) > 1]
-    return _assembled(kept, [tables[place][0] for place in kept], [significant[place] for place in kept])
-
-
-def _dense(tables: list[_Table]) -> Additive:
-    """Every coordinate, its weights scaled by the share of its G^2 that noise does not explain."""
-    levels = [joined(x, y, _FEW_DEVIATIONS) for _, x, y in tables]
-    kept = [place for place, one in enumerate(levels) if len(one.x) > 1]
-    shrink = [max(0.0, 1 - 2 * (len(levels[place].x) - 1) / levels[place].gain) for place in kept]
-    return _assembled(kept, [tables[place][0] for place in kept], [levels[place] for place in kept], shrink)
-
-
-def _together(tables: list[_Table], first: np.ndarray, second: np.ndarray) -> Additive:
-    """Weights that maximise the logistic likelihood, each table's with a prior as wide as its own log ratios are."""
-    levels = [joined(x, y, _FEW_DEVIATIONS) for _, x, y in tables]
-    kept = [place for place, one in enumerate(levels) if len(one.x) > 1]
-    edges = [tables[place][0][levels[place].starts[1:] - 1] for place in kept]
-    coded = [
-        codes(np.concatenate([first[:, place], second[:, place]]), edge)
-        for place, edge in zip(kept, edges, strict=True)
-    ]
-    labels = np.repeat([1.0, 0.0], [len(first), len(second)])
-    weights, offset = [np.zeros(len(edge) + 1) for edge in edges], np.zeros(len(labels))
-    for _ in range(_PASSES):
-        for place, weight, code in zip(kept, weights, coded, strict=True):
-            predicted, prior = expit(offset), levels[place].precision
-            slope = np.bincount(code, labels - predicted, len(weight)) - prior * weight
-            step = slope / (np.bincount(code, predicted * (1 - predicted), len(weight)) + prior)
-            weight += step
-            offset += step[code]
+    if not kept:
+        return Additive((), (), ())
+    sizes = [len(significant[place].x) for place in kept]
+    flat = dyadic(np.concatenate([significant[place].weights for place in kept]))
     parts = [
-        (place, tuple(map(float, edge)), tuple(map(float, dyadic(weight - weight.min()))))
-        for place, edge, weight in zip(kept, edges, weights, strict=True)
+        (place, tuple(map(float, tables[place][0][significant[place].starts[1:] - 1])), tuple(map(float, weight)))
+        for place, weight in zip(kept, np.split(flat, np.cumsum(sizes)[:-1]), strict=True)
         if np.ptp(weight) > 0
     ]
     return Additive(tuple(p for p, _, _ in parts), tuple(e for _, e, _ in parts), tuple(w for _, _, w in parts))
@@ -156,7 +121,7 @@ def _shared(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> 
     for hits, other, signed in proposals:
         levels = joined(hits.sum(axis=0), other.sum(axis=0), 2.5)
         if len(levels.x) > 1:
-            weights = clustered(levels.weights, levels.variances, _ALIKE)
+            weights = dyadic(levels.weights)
             flips = turned[:, 0] if signed else np.zeros(len(x), dtype=bool)
             inner = tuple(float(edge) for edge in edges[levels.starts[1:] - 1])
             each = tuple(tuple(map(float, weights.max() - weights if flip else weights)) for flip in flips)
@@ -171,24 +136,6 @@ def _turned(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     pattern = np.linalg.eigh(ratios.T @ ratios)[1][:, -1]
     along = ratios @ pattern
     return along * along[np.argmax(np.abs(along))] < 0
-
-
-def _assembled(
-    places: list[int], edges: list[np.ndarray], levels: list[Levels], shrink: list[float] | None = None
-) -> Additive:
-    """The tables as one score: weights that are nearly equal made equal, coordinates without weight left out."""
-    if not places:
-        return Additive((), (), ())
-    factors = shrink or [1.0] * len(places)
-    flat = np.concatenate([one.weights * factor for one, factor in zip(levels, factors, strict=True)])
-    variances = np.concatenate([one.variances for one in levels])
-    weights = np.split(clustered(flat, variances, _ALIKE), np.cumsum([len(one.x) for one in levels])[:-1])
-    parts = [
-        (place, tuple(map(float, edge[one.starts[1:] - 1])), tuple(map(float, weight)))
-        for place, edge, one, weight in zip(places, edges, levels, weights, strict=True)
-        if np.ptp(weight) > 0
-    ]
-    return Additive(tuple(p for p, _, _ in parts), tuple(e for _, e, _ in parts), tuple(w for _, _, w in parts))
 
 
 def _step_words(place: int, edges: tuple[float, ...], weights: tuple[float, ...]) -> str:

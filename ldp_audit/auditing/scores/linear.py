@@ -1,31 +1,27 @@
 """A weighted sum of the coordinates, each centred, scaled and clipped.
 
-Three ways to the weights. Fisher's discriminant (1936), the direction in which the means lie furthest apart for their
+Two ways to the weights. Fisher's discriminant (1936), the direction in which the means lie furthest apart for their
 common spread: noise that coordinates share cancels in it. The directions in which the two spreads differ most
-(generalised eigenvectors; Fukunaga and Koontz 1970): what one input fixes and the other does not. And logistic
-regression (scikit-learn) where coordinates depend on each other without cancelling.
+(generalised eigenvectors; Fukunaga and Koontz 1970): what one input fixes and the other does not.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from ldp_audit.auditing.scores.learning import correlations, distance, noise, one_thread
+from ldp_audit.auditing.scores.learning import distance, noise, one_thread
 from ldp_audit.auditing.scores.score import Score, finite
 
 _LIMIT = 30.0  # scales from the centre at which a coordinate is clipped
 _GRID = 2.0**-30
 _ROWS = 20_000  # of each input to learn from, and as many to check with; fewer of long vectors
 _MOST_VALUES = 2**22
-_QUICK_ROWS = 4000  # for medians, and for single coordinates
+_QUICK_ROWS = 4000  # for medians
 _RIDGE = 1e-13  # of the mean variance; what lies below it is rounding
-_SEPARATED = 0.99  # a distance that logistic regression need not improve
-_CORRELATED = 0.05
 _SPREAD = 0.05  # log ratio of standard deviations below which a direction of spread is of no use
 
 
@@ -43,13 +39,13 @@ class Linear(Score):
     weights: tuple[float, ...]
 
     @staticmethod
-    def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[Linear]:
-        """Discriminant, spread and logistic directions, each where held-out rows show it; at most four."""
+    def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[Linear]:  # noqa: ARG004
+        """Discriminant and spread directions, each where held-out rows show it; at most three."""
         columns = _Columns.of(first, second)
         if not columns.places or min(len(first), len(second)) < 20:
             return []
         with one_thread():
-            return [columns.score(direction) for direction in _directions(columns, first, second, rng)]
+            return [columns.score(direction) for direction in _directions(columns, first, second)]
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
         """See `Score`. One coordinate after the other, so that a row's score does not depend on the rows beside it."""
@@ -112,18 +108,13 @@ def _scaled(column: np.ndarray, centre: float, scale: float) -> np.ndarray:
 _Pair = tuple[np.ndarray, np.ndarray]
 
 
-def _directions(columns: _Columns, first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+def _directions(columns: _Columns, first: np.ndarray, second: np.ndarray) -> list[np.ndarray]:
     """Those that held-out rows confirm."""
     rows = 2 * min(_ROWS, _MOST_VALUES // len(columns.places))
     learn, check = _halves(columns, first[:rows], second[:rows])
     means, spreads = _moments(learn)
-    alone = max(distance(a, b) for a, b in zip(*(half[:_QUICK_ROWS].T for half in check), strict=True))
-    floor = noise(len(check[0]), len(check[1]))
     discriminant = np.linalg.solve(_ridged(spreads[0] + spreads[1]), means[0] - means[1])
-    found = [discriminant]
-    if 1.05 * max(alone, floor) < _apart(discriminant, check) < _SEPARATED and _dependent(spreads, len(learn[0])):
-        found.append(_logistic(learn, rng))
-    confirmed = [direction for direction in found if _apart(direction, check) > floor]
+    confirmed = [discriminant] if _apart(discriminant, check) > noise(len(check[0]), len(check[1])) else []
     return confirmed + [end for end in _spread_directions(spreads) if _spread_apart(end, check)]
 
 
@@ -159,16 +150,6 @@ def _spread_apart(direction: np.ndarray, samples: _Pair) -> bool:
     return abs(math.log(sizes[0] / sizes[1])) > _SPREAD + 4 / math.sqrt(len(samples[0]))
 
 
-def _dependent(spreads: list[np.ndarray], rows: int) -> bool:
-    """Whether coordinates are correlated by more than noise would be."""
-    for spread in spreads:
-        correlation = correlations(spread)
-        np.fill_diagonal(correlation, 0.0)
-        if np.max(np.abs(correlation), initial=0.0) > _CORRELATED + 5 / math.sqrt(rows):
-            return True
-    return False
-
-
 def _spread_directions(spreads: list[np.ndarray]) -> list[np.ndarray]:
     """The directions of greatest and of least spread on one input for its spread on both."""
     values, vectors = np.linalg.eigh(_ridged(spreads[0] + spreads[1]))
@@ -176,15 +157,3 @@ def _spread_directions(spreads: list[np.ndarray]) -> list[np.ndarray]:
     turned = np.linalg.eigh(whitener.T @ spreads[0] @ whitener)[1]
     ends = (whitener @ turned)[:, [0, -1]].T
     return [end for end in ends if math.isfinite(float(np.sum(end))) and np.max(np.abs(end)) > 0]
-
-
-def _logistic(samples: _Pair, rng: np.random.Generator) -> np.ndarray:
-    from sklearn.linear_model import LogisticRegression  # here, as few programs need it
-
-    rows = np.concatenate(samples)
-    labels = np.repeat([1, 0], [len(sample) for sample in samples])
-    seed = int(rng.integers(2**31))
-    model = LogisticRegression(C=1.0, max_iter=200, tol=1e-3, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a fit that has not quite converged is a score like any other
-        return model.fit(rows, labels).coef_[0]

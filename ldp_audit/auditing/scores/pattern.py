@@ -60,15 +60,6 @@ class Pattern(Score):
             found.append(_table(first, second, informative, edges))
         return [pattern for pattern in found if len(pattern.rows) > 1]
 
-    @staticmethod
-    def suffices(first: np.ndarray, second: np.ndarray, places: list[int]) -> bool:
-        """Whether these coordinates have so few values that a table of patterns holds all of their joint
-        information."""
-        both = np.concatenate([first[:_CUT_ROWS, places], second[:_CUT_ROWS, places]])
-        if any(len(np.unique(column)) > _BINS[1] for column in both.T):
-            return False
-        return _carried(_keys_of(both, list(range(len(places))), [cuts(column, _BINS[1]) for column in both.T]))
-
     def of(self, numbers: np.ndarray) -> np.ndarray:
         """See `Score`."""
         ascending, place_of = self._lookup

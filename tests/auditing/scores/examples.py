@@ -12,7 +12,6 @@ from ldp_audit.auditing.scores.linear import Linear
 from ldp_audit.auditing.scores.pattern import Pattern
 from ldp_audit.auditing.scores.residuals import Residuals
 from ldp_audit.auditing.scores.summary import Summary
-from ldp_audit.auditing.scores.trees import Trees
 
 EXAMPLES: dict[str, Score] = {
     "coordinate": Coordinate(2),
@@ -26,6 +25,5 @@ EXAMPLES: dict[str, Score] = {
         ((1.0,), (-1.0, 2.0), (0.0, 0.25, 1e-300), (1e300, 0.0, 0.0, 1.0)),
         Additive((1, 3), ((0.5,), (-1.0, 2.0)), ((0.0, 1.0), (0.0, 0.25, 0.75))),
     ),
-    "trees": Trees(((0, 0.5, (2, math.inf, -1.0, 0.5), 0.25), (1, 0.0, 1.0, (0, -3.0, 0.0, 2.0)))),
 }
 """By KIND; each for vectors of four coordinates."""

@@ -16,7 +16,6 @@ from ldp_audit.auditing.scores.floating_point import UnitInLastPlace
 from ldp_audit.auditing.scores.law_score import LawScore
 from ldp_audit.auditing.scores.linear import Linear
 from ldp_audit.auditing.scores.summary import PLAIN, WITH_VALUE, Summary
-from ldp_audit.auditing.scores.trees import Trees
 from tests.auditing.scores.examples import EXAMPLES
 from tests.together import together
 
@@ -52,13 +51,6 @@ BROKEN = {
         {"centre": [0.0], "rows": [[1.0, 2.0]], "table": EXAMPLES["additive"].to_dict()},
         {"centre": [0.0], "rows": [[1.0]], "table": None},
         {"centre": [0.0], "rows": [[1.0]], "table": EXAMPLES["additive"].to_dict()},
-    ],
-    "trees": [
-        {"trees": None},
-        {"trees": [[0, 1.0, 0.0]]},
-        {"trees": [["0", 1.0, 0.0, 1.0]]},
-        {"trees": [math.nan]},
-        {"trees": ["inf"]},
     ],
 }
 
@@ -128,14 +120,13 @@ def test_summaries_are_what_their_names_say():
     assert {name: Summary(name, 4.0).of(y).tolist() for name in WITH_VALUE} == with_value
 
 
-def test_additive_pattern_linear_and_trees_compute_what_they_say():
+def test_additive_pattern_and_linear_compute_what_they_say():
     y = np.array([[1.0, 1.0, 0.0, -1.0], [0.0, -1.0, 9.0, 3.0]])
     assert EXAMPLES["additive"].of(y).tolist() == [1.25, 0.75]
     assert EXAMPLES["pattern"].of(y).tolist() == [-1.0, -1.0]
     assert EXAMPLES["pattern"].of(np.array([[0.0, -1.0, 4.0, 0.0], [0.0, 1.0, 5.0, 0.0]])).tolist() == [0.0, 1.0]
     grid = 2.0**-30
     assert EXAMPLES["linear"].of(y).tolist() == [round(v / grid) * grid for v in (30.5 + 0.25 / 3, 30 + 0.25 * 5 / 3)]
-    assert EXAMPLES["trees"].of(y).tolist() == [2.25, 0.0]
 
 
 def test_noise_that_cancels_leaves_one_value():
@@ -145,12 +136,3 @@ def test_noise_that_cancels_leaves_one_value():
     assert len(np.unique(y[:, 0] - y[:, 1])) > 1
     for score in (Summary("spread"), Linear((0, 1), (0.0, 0.0), (1.0, 1.0), (1.0, -1.0))):
         assert np.unique(score.of(y[np.abs(noise[:, 0]) < 29])).tolist() == [1.0]
-
-
-def test_trees_give_the_same_by_table_and_one_by_one():
-    """The table is only an order of evaluation; where it differs, events would depend on how many cells there are."""
-    score = EXAMPLES["trees"]
-    nothing = tuple((place, float(cut), 0.0, 0.0) for place in (2, 3) for cut in range(300))
-    one_by_one = Trees((*score.trees, *nothing))  # 90,000 cells, too many for a table
-    rows = np.concatenate([ODD, np.random.default_rng(1).normal(size=(2000, 4)), np.full((1, 4), 0.5)])
-    assert np.array_equal(score.of(rows), one_by_one.of(rows))

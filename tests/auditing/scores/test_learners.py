@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -14,8 +11,8 @@ import pytest
 from ldp_audit.auditing.scores import LEARNERS, score_from_dict
 from ldp_audit.auditing.scores.additive import Additive
 from ldp_audit.auditing.scores.coordinate import Coordinate
-from ldp_audit.auditing.scores.learning import clustered, gain, interactions, joined
-from ldp_audit.auditing.scores.trees import Trees
+from ldp_audit.auditing.scores.learning import interactions, joined
+from ldp_audit.auditing.scores.pattern import Pattern
 from tests.auditing.scores.programs import index_and_value, unary_encoding
 from tests.together import together
 
@@ -80,7 +77,7 @@ def test_the_same_seed_proposes_the_same_scores():
         [score for learner in LEARNERS for score in learner(first, second, np.random.default_rng(4))] for _ in range(2)
     ]
     assert proposed[0] == proposed[1]
-    assert any(isinstance(score, Trees) for score in proposed[0])
+    assert any(isinstance(score, Pattern) for score in proposed[0])
 
 
 def test_learners_propose_few_scores():
@@ -88,7 +85,7 @@ def test_learners_propose_few_scores():
     rng = np.random.default_rng(8)
     for dimension in (2, 60):
         first, second = rng.laplace(0, 1, (5000, dimension)), rng.laplace(0.3, 1.5, (5000, dimension))
-        assert sum(len(learner(first, second, rng)) for learner in LEARNERS) <= 18
+        assert sum(len(learner(first, second, rng)) for learner in LEARNERS) <= 14
 
 
 @together("leak", [lambda y, x: np.full(len(y), float(x)), lambda y, x: y + 30 * x])
@@ -128,36 +125,3 @@ def test_cells_that_differ_stay_apart_and_others_are_joined():
     assert levels.x.tolist() == [1000, 100, 0]
     assert levels.weights[2] == 0
     assert levels.weights[0] > levels.weights[1] > 0
-
-
-def test_g_squared_is_the_likelihood_ratio_statistic():
-    """2 sum O log(O/E), by hand for one table, and 0 for equal shares or an empty input."""
-    x, y = np.array([30.0, 10.0]), np.array([20.0, 40.0])
-    by_hand = 2 * (30 * math.log(30 / 20) + 10 * math.log(10 / 20) + 20 * math.log(20 / 30) + 40 * math.log(40 / 30))
-    assert math.isclose(gain(x, y), by_hand, rel_tol=1e-12)
-    assert gain(np.array([10.0, 20.0]), np.array([1.0, 2.0])) < 1e-12
-    assert gain(np.array([0.0, 0.0]), np.array([1.0, 2.0])) == 0
-
-
-def test_nearly_equal_weights_become_equal_and_others_do_not():
-    weights = clustered(np.array([0.0, 1.0, 1.02, 0.98, 3.0]), np.full(5, 0.01), 3.0)
-    assert weights[0] == 0
-    assert weights[1] == weights[2] == weights[3] != weights[4]
-
-
-def test_scikit_learn_stays_out_where_single_coordinates_tell_everything():
-    """It costs a second and 75 MB. The second program shows that the test can fail."""
-    code = """
-import sys
-import numpy as np
-from ldp_audit.auditing.scores import LEARNERS
-from tests.auditing.scores.programs import index_and_value, unary_encoding
-for program in (unary_encoding, index_and_value):
-    samples = [program(x, 5000, np.random.default_rng(x)) for x in (0, 1)]
-    for learner in LEARNERS:
-        learner(*samples, np.random.default_rng(2))
-    print("sklearn" in sys.modules)
-"""
-    environment = {**os.environ, "PYTHONPATH": "."}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    assert done.stdout.split() == ["False", "True"]

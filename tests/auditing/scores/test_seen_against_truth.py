@@ -19,8 +19,6 @@ from ldp_audit.auditing.scores.linear import Linear
 from ldp_audit.auditing.scores.pattern import Pattern
 from ldp_audit.auditing.scores.residuals import Residuals
 from ldp_audit.auditing.scores.summary import Summary
-from ldp_audit.auditing.scores.trees import Trees
-from tests.auditing.scores.programs import index_and_value
 
 ROWS, FRESH = 10_000, 100_000
 SEARCHES, DEVIATIONS = 6, 4.6
@@ -57,7 +55,6 @@ CASES: list[tuple[type[Score], Program]] = [
     (Summary, nearly_alike),
     (Linear, nearly_alike_together),
     (Residuals, running_sums),
-    (Trees, index_and_value),
     (UnitInLastPlace, float_noise),
 ]
 
