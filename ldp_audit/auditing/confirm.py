@@ -16,6 +16,7 @@ The first two are checked here, the third is yours. The search's samples are nev
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -66,18 +67,19 @@ def witness_in(document: Any, name: str, candidates: Sequence[Any] = ()) -> Rete
 
     candidates: inputs as the program takes them, for types that JSON does not keep (a tuple from a list, an array, a
     set); an input that is none of them is read as `input_of` reads it.
-    Raises ValueError, with the name of the file, for anything else.
+    Raises ValueError, with the name of the file, for anything else; and where two candidates are one in JSON.
     """
     record = record_in(document, name)
     try:
-        again = _retest(document, record, candidates)
+        again = _retest(document, record)
         whole(again.samples, "samples", 1)
     except DAMAGE as error:
         raise ValueError(f"{name} is damaged: {type(error).__name__}: {error}") from error
-    return again
+    one, two = again.inputs
+    return replace(again, inputs=(_original(one, candidates), _original(two, candidates)))
 
 
-def _retest(document: dict[str, Any], record: Record, candidates: Sequence[Any]) -> Retest:
+def _retest(document: dict[str, Any], record: Record) -> Retest:
     event, inputs, calls = record.event, record.inputs, record.calls_for_one
     design = record.design_epsilon
     witness, test = document.get("witness"), document.get("test")
@@ -89,7 +91,7 @@ def _retest(document: dict[str, Any], record: Record, candidates: Sequence[Any])
         design, samples = record.claimed_epsilon or 1.0, witness["trials"][0]
     return Retest(
         event,
-        (_original(inputs[0], candidates), _original(inputs[1], candidates)),
+        inputs,
         calls,
         design,
         record.claimed_epsilon,
@@ -155,13 +157,12 @@ def confirm(
     runner = counting(workers, scheduler)
     (counts,) = count_all(test, program, report, runner=runner, state=state)
     record = counted(program, test, counts, again.design_epsilon, claim.pair, again.confidence)
-    evidence = evidence_of(record, counts, again.inputs, "the event was given: no other was looked for")
+    evidence = evidence_of(record, claim, counts, again.inputs, "the event was given: no other was looked for")
     return case.concluded(replace(evidence, stage=test.stage))
 
 
-def evidence_of(record: Record, counts: Counts, inputs: tuple[Any, Any], note: str) -> Evidence:
+def evidence_of(record: Record, claim: PrivacyClaim, counts: Counts, inputs: tuple[Any, Any], note: str) -> Evidence:
     """What one event shows that was fixed beforehand, which may spend the whole error."""
-    claim = PrivacyClaim(record.claimed_epsilon, record.claimed_delta, record.confidence)
     witness = Witness(inputs, record.event, counts, record.calls_for_one)
     trials = min(counts.trials, counts.other_trials)
     return Evidence(
@@ -194,10 +195,12 @@ def _next_stage(stages: Sequence[int]) -> int:
 
 
 def _original(stored: Any, candidates: Sequence[Any]) -> Any:
-    for candidate in candidates:
-        if plain(candidate) == stored:
-            return candidate
-    return input_of(stored)
+    """The candidate that JSON writes so; ValueError where it writes several so."""
+    text = json.dumps(stored)
+    alike = {repr(one): one for one in candidates if json.dumps(plain(one)) == text}
+    if len(alike) > 1:
+        raise ValueError(f"inputs must be told apart by their JSON, which is {text:.80} for {', '.join(alike):.200}")
+    return next(iter(alike.values())) if alike else input_of(stored)
 
 
 def merge(documents: Sequence[tuple[str, Any]]) -> AuditResult:
@@ -224,7 +227,7 @@ def merge(documents: Sequence[tuple[str, Any]]) -> AuditResult:
     note = f"merged from {', '.join(name for name, _ in records)}; seeds {', '.join(str(p.seed) for _, p in parts)}"
     inputs = (input_of(first.inputs[0]), input_of(first.inputs[1]))
     claim = PrivacyClaim(merged.claimed_epsilon, merged.claimed_delta, merged.confidence)
-    return evidence_of(merged, counts, inputs, note).result(claim, parts[0][1].seed)
+    return evidence_of(merged, claim, counts, inputs, note).result(claim, parts[0][1].seed)
 
 
 def _require_same(first_name: str, first: Record, name: str, record: Record) -> None:

@@ -18,16 +18,19 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.bounds import Counts
-from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
-from ldp_audit.auditing.curves import level_events
-from ldp_audit.auditing.events import Event
-from ldp_audit.auditing.lone_events import (
+from ldp_audit.auditing.choice import (
+    Choice,
+    Judge,
+    Sample,
+    choose,
     coverage_floor,
     hits_needed,
     lone_event,
     sightings_needed,
     sightings_to_win,
 )
+from ldp_audit.auditing.curves import level_events
+from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import Outputs, concatenated, unrepeated
 from ldp_audit.auditing.power import HIGHEST_CLAIM
 from ldp_audit.auditing.program import SEARCH, Program
@@ -54,7 +57,7 @@ class Found:
 
     places: the numbers of the inputs, the one that makes the event likelier first.
     searched: search samples of the input of which the fewest were drawn.   sightings: so many of a lone event among
-    these are enough for it to be tested (`lone_events`); inf where none are.
+    these are enough for it to be tested (`choice`); inf where none are.
     lone: an event that is tested beside the choice's, however few its sightings are; None where there is none, where
     the choice is that event, or where none was asked for.
     spent: search samples of each input, all in all.

@@ -2,8 +2,9 @@
 
 An audit has five steps: samples of their own choose a pair of inputs and an event; the event is fixed; it is counted;
 the counts give a bound; and before a program is accused, its outputs are asked whether they depend on each other. Who
-chooses and counts, and how long, is a `StoppingRule`: a number of samples that is fixed beforehand (`fixed_size`), some
-looks at certain numbers (`looks`), or bets that may stop at any time (`sequential`). What follows is the same for all.
+chooses and counts, and how long, is a `StoppingRule`: a number of samples that is fixed beforehand (`audit_program`),
+some looks at certain numbers (`looks`), or bets that may stop at any time (`sequential`). What follows is the same for
+all.
 """
 
 from __future__ import annotations

@@ -24,10 +24,12 @@ it: `held` names its class.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import gc
 import importlib.util
 import io
 import math
+import operator
 import os
 import pickle
 import random
@@ -50,7 +52,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ldp_audit.auditing import ctypes_libraries
 from ldp_audit.auditing.outputs import attributes
 from ldp_audit.auditing.program import DEPENDENCE, Call, DeclaredSampler, NamedSampler, Program, Sampler
 from ldp_audit.auditing.result import Witness
@@ -355,7 +356,56 @@ def _reduced(one: Any) -> tuple[Any, ...] | None:
         return type(one), ()
     if isinstance(one, _LOCKS):
         return (threading.Lock if isinstance(one, _LOCKS[0]) else threading.RLock), ()
-    return ctypes_libraries.reduced(one)
+    return _reduced_of_c(one)
+
+
+_POINTER, _FUNCTION = ctypes._Pointer, ctypes._CFuncPtr  # noqa: SLF001  (bases without a public name)
+_Prototype = tuple[Any, Any]
+"""Of a function: types of its arguments, None where they are not declared, and of its result."""
+
+
+def _reduced_of_c(one: Any) -> tuple[Any, ...] | None:
+    """As `__reduce__` returns it, of a library, one of its functions, or a type of pointers or arrays; else None.
+
+    A library is loaded anew by its file's name, with the functions' types. Pointers into its memory, and functions of
+    Python's that C may call, are left to the pickler, which refuses them.
+    """
+    if isinstance(one, ctypes.CDLL):
+        functions = {name: _prototype(f) for name, f in vars(one).items() if isinstance(f, _FUNCTION)}
+        return _library, (type(one), one._name, functions)  # noqa: SLF001  (the only place where it is kept)
+    if isinstance(one, _FUNCTION):
+        library = (one._objects or {}).get("0")  # noqa: SLF001  (likewise)
+        return (_function, (library, *_named(one))) if isinstance(library, ctypes.CDLL) else None
+    return _reduced_type(one) if isinstance(one, type) else None
+
+
+def _reduced_type(one: Any) -> tuple[Any, ...] | None:
+    if issubclass(one, _POINTER) and one is not _POINTER:
+        return ctypes.POINTER, (vars(one)["_type_"],)
+    if issubclass(one, ctypes.Array) and one is not ctypes.Array:
+        return operator.mul, (one._type_, one._length_)
+    return None
+
+
+def _named(function: Any) -> tuple[str, _Prototype]:
+    return function.__name__, _prototype(function)
+
+
+def _prototype(function: Any) -> _Prototype:
+    return function.argtypes, function.restype
+
+
+def _library(kind: type[ctypes.CDLL], name: str | None, functions: dict[str, _Prototype]) -> ctypes.CDLL:
+    library = kind(name)
+    for one, prototype in functions.items():
+        setattr(library, one, _function(library, one, prototype))
+    return library
+
+
+def _function(library: ctypes.CDLL, name: str, prototype: _Prototype) -> Any:
+    function = library[name]
+    function.argtypes, function.restype = prototype
+    return function
 
 
 def _may_remember(one: Any) -> bool:

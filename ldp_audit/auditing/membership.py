@@ -54,10 +54,9 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from ldp_audit.auditing.bounds import Counts, check_claim, check_confidence, lower_limit
-from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
+from ldp_audit.auditing.choice import Choice, Judge, Sample, choose, coverage_floor, hits_needed, sightings_to_win
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.evidence import EventBound, Evidence, PrivacyClaim
-from ldp_audit.auditing.lone_events import coverage_floor, hits_needed, sightings_to_win
 from ldp_audit.auditing.outputs import WIDE, Outputs, rounds
 from ldp_audit.auditing.power import HIGHEST_CLAIM, Reach
 from ldp_audit.auditing.result import CONSISTENT, INCONCLUSIVE, VIOLATED, AuditResult, Witness, plain

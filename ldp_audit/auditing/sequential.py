@@ -20,10 +20,19 @@ import numpy as np
 
 from ldp_audit.auditing.betting import Capital, epsilon_grid, next_batch, stopping_times
 from ldp_audit.auditing.bounds import Counts, Region, lower_limit
-from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
+from ldp_audit.auditing.choice import (
+    LONE_SHARE,
+    Choice,
+    Judge,
+    Sample,
+    choose,
+    coverage_floor,
+    hits_needed,
+    lone_event,
+    sightings_to_win,
+)
 from ldp_audit.auditing.dependent_outputs import telling
 from ldp_audit.auditing.evidence import Case, EventBound, Evidence
-from ldp_audit.auditing.lone_events import LONE_SHARE, coverage_floor, hits_needed, lone_event, sightings_to_win
 from ldp_audit.auditing.outputs import Outputs, concatenated, unrepeated
 from ldp_audit.auditing.power import HIGHEST_CLAIM, Reach, least_caught
 from ldp_audit.auditing.program import CHUNK_VALUES, SEARCH, TEST, Program

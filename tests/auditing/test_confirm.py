@@ -119,6 +119,8 @@ def test_inputs_are_found_again_where_json_has_changed_them() -> None:
     assert witness_in(document, "a.json", [(0, 2), (0, 1)]).inputs in (((0, 1), (0, 2)), ((0, 2), (0, 1)))
     assert confirm(sampler, witness_in(document, "a.json", [(0, 1), (0, 2)])).violated
     assert [x.tolist() for x in witness_in(document, "a.json").inputs] == document["witness"]["inputs"]
+    with pytest.raises(ValueError, match=r"inputs must be told apart by their JSON, which is \[0, 1\] for"):
+        witness_in(document, "a.json", [[0, 1], (0, 1), (0, 2)])
 
 
 def test_lists_of_numbers_are_arrays_for_the_program() -> None:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from ldp_audit import audit
-from ldp_audit.auditing.choice import Judge, Sample
-from ldp_audit.auditing.lone_events import coverage_floor, hits_needed, lone_event, sightings_needed
+from ldp_audit.auditing.choice import Judge, Sample, coverage_floor, hits_needed, lone_event, sightings_needed
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
 from tests.together import together
 

@@ -79,7 +79,7 @@ def test_a_quick_program_that_breaks_its_claim_is_accused_within_a_budget() -> N
 
 def test_bets_that_could_have_shown_no_epsilon_are_inconclusive() -> None:
     """Of ten samples, a sequential audit said "consistent", and that it would have caught nothing."""
-    result = audit(Slow(0.7, 0.0), (0, 1), 3.0, samples=10, sequential=True)
+    result = audit(Slow(0.7, 0.0), (0, 1), 3.0, samples=10, sequential=True, seed=1)
     assert result.verdict == "inconclusive"
     assert "would have shown no epsilon with probability 0.95: it takes more" in result.notes[0]
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import ldp_audit
-from ldp_audit.auditing.audit_program import audit
-from ldp_audit.auditing.fixed_size import FixedSize
+from ldp_audit.auditing.audit_program import FixedSize, audit
 from ldp_audit.auditing.looks import Looks
 from ldp_audit.auditing.sequential import Betting
 
