@@ -30,9 +30,8 @@ from ldp_audit.losses.grid_loss import check_width
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.losses.hulls import HullLoss, known_bound
 from ldp_audit.losses.loss import PairLoss, side
-from ldp_audit.losses.profile_loss import pair_loss_of
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import Adjacency, Mechanism
+from ldp_audit.mechanisms.mechanism import Adjacency, Mechanism, pair_loss_of
 from ldp_audit.numerics import between, exp_upwards, listed, log_of_delta, nonnegative, root, whole
 
 

@@ -30,9 +30,9 @@ from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhoo
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, pure_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.losses.profile_loss import chord_middle, pair_loss_of
+from ldp_audit.losses.profile_loss import chord_middle
 from ldp_audit.mechanisms.log_space import expit
-from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.mechanism import Mechanism, pair_loss_of
 from ldp_audit.numerics import log1mexp, whole
 
 MOST_PLACED = 350.0

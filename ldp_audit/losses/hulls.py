@@ -31,7 +31,8 @@ from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, symmetric_lo
 from ldp_audit.losses.loss import Divergence, KnownLoss, PairLoss, cells_known, side
 from ldp_audit.numerics import BoundedCache, log1mexp, log_of_delta, nonnegative
 
-_POINTS = 1500
+POINTS = 1500
+"""Epsilons at which a profile is evaluated where that is quick."""
 _DEEPEST = -745.0
 """ln of the smallest float: tails below it are cut."""
 _DEEPEST_FOR_ORDERS = -20_000.0
@@ -138,11 +139,13 @@ def dominating_atoms(loss: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
     return atoms_above(loss, deepest) if listed is None else DiscreteLoss(*listed)
 
 
-def atoms_above(loss: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
-    """`dominating_atoms`, from delta alone."""
+def atoms_above(loss: PairLoss, deepest: float = _DEEPEST, count: int | None = None) -> DiscreteLoss:
+    """`dominating_atoms`, from delta alone.   count: about how many epsilons to evaluate, if given."""
     if loss.supremum() <= 0:  # P is nowhere above Q, so both are one
         return ZERO_LOSS
-    points = [(float(e), loss.log_delta_bounds(float(e))[1]) for e in levels_of(loss, points_for(loss), deepest)]
+    points = [
+        (float(e), loss.log_delta_bounds(float(e))[1]) for e in levels_of(loss, count or points_for(loss), deepest)
+    ]
     lowest, largest = points[0][0], loss.supremum()
     if math.isfinite(largest):  # which may be rounded down
         points.append((largest + _ROUNDED * math.ulp(largest), -math.inf))
@@ -273,10 +276,10 @@ def log_slope(left: tuple[float, float], right: tuple[float, float]) -> float:
 
 def points_for(loss: PairLoss) -> int:
     """How many epsilons to evaluate for a loss."""
-    return _POINTS if loss.exact else _POINTS // _FEWER
+    return POINTS if loss.exact else POINTS // _FEWER
 
 
-def levels_of(loss: PairLoss, count: int = _POINTS, deepest: float = _DEEPEST) -> NDArray[np.float64]:
+def levels_of(loss: PairLoss, count: int = POINTS, deepest: float = _DEEPEST) -> NDArray[np.float64]:
     """Epsilons at which to evaluate a loss: across its range, more closely around 0; tails below e**deepest are cut.
 
     In a large sum delta may be 1 up to an epsilon far above 0: then above that, where it falls.

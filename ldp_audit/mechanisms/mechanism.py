@@ -265,6 +265,17 @@ class Mechanism(ABC):
         return self.implemented().sample(x, rng=rng)
 
 
+def pair_loss_of(mechanism: Any) -> PairLoss:
+    """The loss of the pair that dominates a mechanism: its own, or that of its stated profile.
+
+    mechanism: a `Mechanism`, a loss, or any object with `delta(epsilon)` and `exact_epsilon()`, whose values are
+    trusted; ValueError for others.
+    """
+    if isinstance(mechanism, PairLoss):
+        return mechanism
+    return mechanism.pair_loss() if isinstance(mechanism, Mechanism) else loss_of_profile(mechanism)
+
+
 def summed_epsilon(mechanism: Mechanism) -> float:
     """The largest absolute log ratio of the probabilities of a report at the worst pair, over all `reports()`."""
     first, second = _worst_rows(mechanism)

@@ -27,11 +27,10 @@ from sympy import Integer
 from ldp_audit.losses.discrete_loss import ZERO_LOSS
 from ldp_audit.losses.enclosed_loss import mixture
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.losses.profile_loss import pair_loss_of
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, finite_numbers, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import FamilyExample, Mechanism, upper_profile
+from ldp_audit.mechanisms.mechanism import FamilyExample, Mechanism, pair_loss_of, upper_profile
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.selection.perturbed_sampling import PerturbedSampling
 from ldp_audit.mechanisms.selection.ranking import indices, ranking, top_set

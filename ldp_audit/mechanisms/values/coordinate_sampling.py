@@ -21,11 +21,18 @@ from sympy import oo
 
 from ldp_audit.losses.composition import composed
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.losses.profile_loss import pair_loss_of
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, report_dtype
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import BUDGET, LENGTH, FamilyExample, Mechanism, Parameter, upper_profile
+from ldp_audit.mechanisms.mechanism import (
+    BUDGET,
+    LENGTH,
+    FamilyExample,
+    Mechanism,
+    Parameter,
+    pair_loss_of,
+    upper_profile,
+)
 from ldp_audit.mechanisms.randomness import NumpySource, Source, source_of
 from ldp_audit.mechanisms.values.sparse_report import SparseReport, scattered, thinned, two_parts
 from ldp_audit.mechanisms.values.two_point import TwoPoint

@@ -23,10 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.losses.profile_loss import pair_loss_of
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, finite, finite_numbers, report_dtype, whole_numbers
-from ldp_audit.mechanisms.mechanism import LENGTH, FamilyExample, Mechanism, Parameter
+from ldp_audit.mechanisms.mechanism import LENGTH, FamilyExample, Mechanism, Parameter, pair_loss_of
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.values.sparse_report import SparseReport, scattered, thinned, two_parts
 from ldp_audit.mechanisms.values.two_point import TwoPoint
