@@ -5,10 +5,11 @@ dominates. Lower bound: the upper one less a bound on what the discretisation ca
 (`undiscretised_lower_bound`); no smoothness is assumed. Both errors are of second order in the spacing.
 
 The sum is computed under an exponential tilt (`TiltedDistribution`), so that delta = 1e-300 has the same relative
-precision as 0.1. One tilt is used within some 2.5 standard deviations of epsilon (`grid_plan`), and an epsilon always
+precision as 0.1. One tilt is used within some 1.5 standard deviations of epsilon (`grid_plan`), and an epsilon always
 has the same tilt, so that answers do not depend on earlier questions. Each tilt has its own spacing, such that epsilon
 at one delta is known to about `width`, or as well as the number of points allows. Where rare losses are far larger than
-all others, every tilt that reaches an epsilon may isolate one of them: such losses then count as infinite.
+all others, every tilt that reaches an epsilon may isolate one of them: of deltas beside which such losses are
+negligible, they count as infinite.
 
 Assumptions: the masses of cells are right to 2**-52 (4 + 2 |ln mass|) of themselves, between edges that may be rounded
 by 2**-50 of themselves. Reports are independent, or chosen adaptively as far as each loss dominates every choice (see
@@ -57,7 +58,7 @@ from ldp_audit.losses.discretisation import (
     respaced,
     undiscretised_lower_bound,
 )
-from ldp_audit.losses.grid_plan import WIDTH, Part, SumGrids, Tilt, TiltPlan, tilt_plan
+from ldp_audit.losses.grid_plan import USUAL, WIDTH, Part, SumGrids, Tilt, TiltPlan, tilt_plan
 from ldp_audit.losses.loss import KnownLoss, PairLoss
 from ldp_audit.numerics import BoundedCache, as_float, whole
 
@@ -65,12 +66,8 @@ _EPS = 2.0**-52
 _MOST_KEPT = 6
 """Tilts whose transforms are cached for later calls."""
 _LARGEST_TILT, _LARGEST_EPSILON = 1e17, 1e300
-_VAGUE = 1.0
-"""Bounds on ln delta that differ by more are recomputed with another tilt."""
-_DEEP, _CUT = -80.0, 12.0
-"""From this ln delta down, a tilt has a range of losses of its own; the usual range ends e**-_CUT lower."""
-_COARSER, _COARSEST = 8, 64
-"""How much coarser a grid may become if its window has too many points; grids of fine tilts begin with the first."""
+_COARSEST = 64
+"""How much coarser a grid may become if its window has too many points."""
 
 
 def check_width(width: float) -> None:
@@ -116,7 +113,7 @@ class GridLoss(KnownLoss):
     parts: tuple[Part, ...]
     width: float
     points: int
-    _known: BoundedCache[tuple[tuple[float, ...], int, bool, bool], _Around] = field(
+    _known: BoundedCache[tuple[bool, int], _Around] = field(
         default_factory=lambda: BoundedCache(_MOST_KEPT), init=False, repr=False
     )
 
@@ -145,33 +142,25 @@ class GridLoss(KnownLoss):
             return 0.0, 0.0
         if epsilon > _LARGEST_EPSILON:  # whose products with a tilt overflow
             return self._log_infinite, self.log_delta_bounds(_LARGEST_EPSILON)[1]
-        low, high = self._ends(self._plan, epsilon)
-        if high - low > _VAGUE and (plan := self._plan.without_rare(epsilon)) is not None:
-            sharper = self._ends(self._plans.setdefault(tuple(plan.tops), plan), epsilon)
-            low, high = max(low, sharper[0]), min(high, sharper[1])
-        return min(0.0, float(np.logaddexp(self._log_infinite, low))), min(0.0, high)
-
-    def _ends(self, plan: TiltPlan, epsilon: float) -> tuple[float, float]:
-        """ln of a lower bound on the finite losses' part of delta, and of an upper bound on delta."""
-        place, back = plan.place(epsilon), 1
+        plan = self._plan.without_rare if epsilon < self._last_usual else self._plan
+        place, back = plan.tilts.place(epsilon), 1
         while (around := self._at(plan, place)).profile is None and place:
             place, back = max(0, place - back), 2 * back  # too many points: try smaller tilts
         low, high = self._finite_ends(epsilon, around)
-        if high < _DEEP:
-            deep = self._finite_ends(epsilon, self._at(plan, place, deep=True))
-            low, high = max(low, deep[0]), min(high, deep[1])
-        if high - low > _VAGUE and (fine := plan.fine_place(epsilon, around.deviation)) is not None:
-            nearer = self._finite_ends(epsilon, self._at(plan, fine, fine=True))
-            low, high = max(low, nearer[0]), min(high, nearer[1])
-        return low, high
+        return min(0.0, float(np.logaddexp(self._log_infinite, low))), min(0.0, high)
 
     def epsilon_near(self, log_delta: float) -> float:
         """About the epsilon with this ln delta, nats: an uncertified start for a search."""
         if self._log_infinite == 0:
             return math.inf
-        saddle = self._plan.saddle_of_common(log_delta)
-        theta = saddle.tilt_of_log_delta(log_delta)
-        return self._highest if theta is None else saddle.at(theta).mean
+        plan = self._plan.without_rare if log_delta > USUAL else self._plan
+        return min(plan.tilts.epsilon_near(log_delta), self._highest)
+
+    @cached_property
+    def _last_usual(self) -> float:
+        """The epsilon up to which rare losses do not matter."""
+        usual = self._plan.without_rare
+        return -math.inf if usual is self._plan else usual.tilts.epsilon_near(USUAL)
 
     @cached_property
     def _plan(self) -> TiltPlan:
@@ -205,22 +194,17 @@ class GridLoss(KnownLoss):
         """The sum of one value a loss, each `times` times."""
         return math.fsum(times * loss for (_, times), loss in zip(self.parts, losses, strict=True))
 
-    @cached_property
-    def _plans(self) -> dict[tuple[float, ...], TiltPlan]:
-        """Plans without rare losses, by where each loss is cut."""
-        return {}
-
-    def _at(self, plan: TiltPlan, place: int, *, fine: bool = False, deep: bool = False) -> _Around:
+    def _at(self, plan: TiltPlan, place: int) -> _Around:
         """What the tilt of this number computes, once."""
 
         def around() -> _Around:
-            tilt = plan.fine_tilt(place) if fine else plan.tilt(place, -math.inf if deep else _DEEP - _CUT)
-            return self._around(plan.grid(tilt, self._log_infinite), tilt, _COARSER if fine else 1)
+            tilt = plan.tilt(place)
+            return self._around(plan.grid(tilt, self._log_infinite), tilt)
 
-        return self._known.get((tuple(plan.tops), place, fine, deep), around)
+        return self._known.get((plan is self._plan, place), around)
 
-    def _around(self, grid: SumGrids, tilt: Tilt, coarser: int) -> _Around:
-        total = None
+    def _around(self, grid: SumGrids, tilt: Tilt) -> _Around:
+        total, coarser = None, 1
         while total is None and coarser <= _COARSEST:
             wider = grid._replace(spacings=tuple(coarser * spacing for spacing in grid.spacings))
             total = grid_sum(self.parts, wider, tilt.theta, self.points)

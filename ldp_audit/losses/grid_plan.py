@@ -1,15 +1,14 @@
 """The tilt and the grid of each epsilon, chosen from coarse distributions; no bound's validity rests on the choice.
 
 Under the tilt theta each loss has the weights e**(theta l) times its own. With K the cumulant function of the sum, K'
-is the tilted mean and K'' the tilted variance (`Saddle`). The tilts of a sum lie `_APART` standard deviations of the
-tilted mean from each other: the distance of two tilts is the integral of (K'')**(1/2) between them. K is computed from
-a few hundred cells a loss (`CoarseLoss`).
+is the tilted mean and K'' the tilted variance (`Saddle`), computed from a few hundred cells a loss (`CoarseLoss`). The
+tilts of a sum lie `_APART` standard deviations from each other (`TiltTable`).
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,7 +19,6 @@ from numpy.typing import NDArray
 
 from ldp_audit.losses.discretisation import cell_masses, common_spacing
 from ldp_audit.losses.loss import KnownLoss
-from ldp_audit.numerics import root
 
 Part = tuple[KnownLoss, int]
 """A loss, and how many times it counts in the sum."""
@@ -28,20 +26,13 @@ Part = tuple[KnownLoss, int]
 WIDTH = 1e-4
 """Nats: the default difference of the two bounds on epsilon."""
 
-_APART = 5.0
-"""Standard deviations between the epsilons of two neighbouring tilts."""
-
-_PER_OCTAVE, _LEAP = 64, 0.05
-"""Fine tilts to an octave, and the share of a deviation below which no fine tilt helps."""
-
-_RAREST, _RARER, _MOST_RARE, _UNSEEN = 40.0, 1.3, 5000.0, 23.0
-"""-ln of the probabilities of losses that are left out: at first, by how much more at each step, and at most; and ln of
-their share of a delta beside which they are negligible."""
-
 _FEW, _MANY, _LONG, _TYPICAL = 2**16, 2**20, 2**17, 1e-5
 """A grid finer than the width asks for where that is cheap: at least _FEW points, and up to _MANY for errors like those
 of a single grid of this spacing. A sum of a few losses whose range is far longer than that of the tilted sum has no
 more than _LONG points a loss and summand. A larger width than `WIDTH` asks for speed: then the grid is coarser."""
+
+USUAL, _RARE = -57.0, -80.0
+"""ln of the deltas beside which losses that occur with a probability of e**_RARE are negligible."""
 
 _SINGLE, _PER_GRID, _DEEPEST = 3, 8, 4
 """The least losses on the finest grid, about how many of its sums each grid above adds, and the most grids above it."""
@@ -50,9 +41,6 @@ _ROUNDING = 1.6e-11
 
 _THINNEST = 1e-7
 """The least width of a window, as a share of the losses; a tilt may isolate one loss."""
-
-_STEEP = 2.0**20
-"""A tilt that leaves little but the largest losses, in units of one that moves the mean by a standard deviation."""
 
 _NEGLIGIBLE = 36.0
 """-ln of the share of a divergence, or of the tilted mass, that may lie beyond the ends of the grid."""
@@ -97,95 +85,30 @@ class TiltPlan:
     losses: Sequence[Part]
     coarse: Sequence[CoarseLoss]
     saddle: Saddle
+    tilts: TiltTable
     width: float
     points: int
     common: float | None
     own: Sequence[float | None]
     tops: Sequence[float]
-    _borders: dict[int, float] = field(default_factory=dict)
 
-    def place(self, epsilon: float) -> int:
-        """The number of the tilt of this epsilon: 0 up to the mean and near it, then upwards."""
-        for place, border in self._borders.items():
-            if epsilon < border and self._borders.get(place - 1, math.inf) <= epsilon:
-                return place
-        if epsilon < self._border(0):
-            return 0
-        theta = self.saddle.tilt_of_mean(epsilon)
-        if theta is None:  # next to the supremum
-            theta = self.saddle.slope * _STEEP
-        found, step = round(self.saddle.distance(theta) / _APART), 1
-        least, most = found, found  # the border before the first lies at most at epsilon, that of the last above it
-        while least and epsilon < self._border(least - 1):
-            least, step = max(0, least - step), 2 * step
-        while epsilon >= self._border(most):
-            least, most, step = most + 1, most + step, 2 * step
-        return bisect_right(range(most), epsilon, lo=least, key=self._border)
-
-    def _border(self, place: int) -> float:
-        """The epsilon at which the next tilt begins; infinite for the last."""
-        if place not in self._borders:
-            theta = self.saddle.tilt_at_distance(_APART * (place + 0.5))
-            self._borders[place] = math.inf if theta is None else self.saddle.at(theta).mean
-        return self._borders[place]
-
-    def tilt(self, place: int, log_least: float = -math.inf) -> Tilt:
-        """The tilt of this number.   log_least: ln of the least delta for which it is needed, if known."""
-        before = self.saddle.tilt_at_distance(_APART * (place - 0.5)) if place else 0.0
-        theta = self.saddle.tilt_at_distance(_APART * place) if place else 0.0
-        after = self.saddle.tilt_at_distance(_APART * (place + 0.5))
-        chosen = (before or 0.0) if theta is None else theta
-        deviation = math.sqrt(self.saddle.at(chosen).variance)
-        steepest = 2 * chosen + self.saddle.slope if after is None else after
-        least = self.saddle.log_delta(steepest) - _APART
-        if least < log_least:
-            served = self.saddle.tilt_of_log_delta(log_least)
-            steepest, least = max(chosen, min(steepest, steepest if served is None else served)), log_least
-        return Tilt(chosen, steepest, deviation, least)
-
-    def without_rare(self, epsilon: float) -> TiltPlan | None:
-        """The plan without losses too rare to matter at this epsilon, or at smaller deltas; None for the same plan.
+    @cached_property
+    def without_rare(self) -> TiltPlan:
+        """The plan without the losses beside which deltas above e**USUAL are large; this one if there are none.
 
         Where rare losses are far larger than all others, every tilt that reaches an epsilon may isolate one of them.
         """
-        rare, times, found = _RAREST, [times for _, times in self.losses], None
-        while rare < _MOST_RARE:
-            left = self._common(rare)
-            if all(one is other for one, other in zip(left, self.coarse, strict=True)):
-                break
-            saddle, tops = saddle_of(left, times), [float(one.edges[-1]) for one in left]
-            found = replace(self, coarse=left, saddle=saddle, tops=tops, _borders={})
-            theta = saddle.tilt_of_mean(epsilon)
-            if theta is not None and saddle.log_delta(theta) > _UNSEEN - rare:
-                break
-            rare *= _RARER
-        return found
+        logs = (_RARE - math.log(len(self.losses) * times) for _, times in self.losses)
+        left = [one.below_of(log) for one, log in zip(self.coarse, logs, strict=True)]
+        if all(one is other for one, other in zip(left, self.coarse, strict=True)):
+            return self
+        saddle, tops = saddle_of(left, [times for _, times in self.losses]), [float(one.edges[-1]) for one in left]
+        return replace(self, coarse=left, saddle=saddle, tilts=TiltTable(saddle.at, saddle.slope), tops=tops)
 
-    def saddle_of_common(self, log_delta: float) -> Saddle:
-        """The cumulant function without the losses too rare to matter for this ln delta."""
-        return saddle_of(self._common(_UNSEEN - log_delta), [times for _, times in self.losses])
-
-    def _common(self, rare: float) -> list[CoarseLoss]:
-        """The coarse distributions without the largest losses, of probability at most e**-rare in all."""
-        logs = (-rare - math.log(len(self.losses) * times) for _, times in self.losses)
-        return [one.below_of(log) for one, log in zip(self.coarse, logs, strict=True)]
-
-    def fine_place(self, epsilon: float, deviation: float) -> int | None:
-        """The number of the fine tilt whose mean is next to this epsilon, where the mean leaps; else None.
-
-        Where some rare losses are far larger than all others, the mean leaps from these to those between two tilts of
-        `place`, whose bounds are then vague between the two. Next to the supremum no tilt helps: no deviation is left.
-        deviation: that of the sum under the tilt of `place`.
-        """
-        theta, usual = self.saddle.tilt_of_mean(epsilon), math.sqrt(self.saddle.at(0.0).variance)
-        if not theta or math.sqrt(self.saddle.at(theta).variance) < _LEAP * max(usual, deviation):
-            return None
-        return round(_PER_OCTAVE * math.log2(theta))
-
-    def fine_tilt(self, place: int) -> Tilt:
-        """The fine tilt of this number."""
-        theta, after = (2 ** (steps / _PER_OCTAVE) for steps in (place, place + 1))
-        return Tilt(theta, after, math.sqrt(self.saddle.at(theta).variance), self.saddle.log_delta(after) - _APART)
+    def tilt(self, place: int) -> Tilt:
+        """The tilt of this number; the first has none, and serves all epsilons below and near the mean."""
+        theta, after = self.tilts.tilt(place) if place else 0.0, self.tilts.tilt(max(1.0, place + 0.5))
+        return Tilt(theta, after, math.sqrt(self.saddle.at(theta).variance), self.tilts.step(after).log_delta - _APART)
 
     def grid(self, tilt: Tilt, log_infinite: float) -> SumGrids:
         """The grid of this tilt.   log_infinite: ln of the probability of an infinite loss."""
@@ -257,14 +180,15 @@ def tilt_plan(losses: Sequence[Part], width: float, points: int) -> TiltPlan:
     common = common_spacing([atoms.losses for atoms in known if atoms]) if None not in own else None
     own = [1.0 if one == math.inf else one for one in own]
     saddle = saddle_of(coarse, [times for _, times in losses])
-    return TiltPlan(losses, coarse, saddle, width, points, common, own, [math.inf] * len(losses))
+    tilts = TiltTable(saddle.at, saddle.slope)
+    return TiltPlan(losses, coarse, saddle, tilts, width, points, common, own, [math.inf] * len(losses))
 
 
-_LARGEST_TILT = 1e18
-_FOUND = 1e-6
-_STEPS_PER_OCTAVE = 3
-_LEAST_RATE = 1e-4
-"""Theta times the deviation, below which one loss has all the weight."""
+_LARGEST_TILT, _SPLITS = 1e18, 12
+_APART = 3.0
+"""The distance of two neighbouring tilts: each is within 1.5 deviations of the epsilons that it serves."""
+_PER_OCTAVE = 3
+"""Steps of the table to an octave of the tilt."""
 
 
 class Cumulants(NamedTuple):
@@ -275,12 +199,89 @@ class Cumulants(NamedTuple):
     variance: float
 
 
-class _Step(NamedTuple):
-    """A tilt, theta (K'')**(1/2) there, and its distance from no tilt in standard deviations."""
+class Step(NamedTuple):
+    """A tilt, the epsilon and the variance that belong to it, about ln delta there, its distance from the first one."""
 
-    theta: float
-    rate: float
+    tilt: float
+    epsilon: float
+    spread: float
+    log_delta: float
     distance: float
+
+    @property
+    def rate(self) -> float:
+        """By how many deviations the epsilon moves where the logarithm of the tilt rises by 1."""
+        return self.tilt * math.sqrt(self.spread)
+
+
+@dataclass(frozen=True, eq=False)
+class TiltTable:
+    """The tilts c of a sum, by the epsilon that each serves best.
+
+    With F(c) = K(c) - ln(c (c + 1)) the integrand e**(F(c) - c epsilon) of the inversion, and about delta itself, is
+    least at F'(c) = epsilon, with the variance F''(c). The distance of two tilts is the integral of c (F'')**(1/2)
+    over ln c. It is tabulated at steps of c, which lie closer where epsilon leaps by many deviations, as it does where
+    some rare losses are far larger than all others. An epsilon always has the same tilt, whatever was asked before.
+
+    cumulants: of the sum at a tilt; infinite ones end the table.   start: about one over the sum's deviation.
+    """
+
+    cumulants: Callable[[float], Cumulants]
+    start: float
+    _steps: list[Step] = field(default_factory=list)
+
+    def place(self, epsilon: float) -> int:
+        """The number of the tilt that serves this epsilon: 0 for no tilt, below about the mean."""
+        after = self._first(lambda step: step.epsilon > epsilon)
+        if after == 0:
+            return 0
+        steps = self._steps[max(0, after - 1) : after + 1]
+        distance = np.interp(epsilon, [one.epsilon for one in steps], [one.distance for one in steps])
+        return 1 + round(float(distance) / _APART)
+
+    def tilt(self, place: float) -> float:
+        """The tilt of this number > 0, or between two; the last one for more."""
+        distance = _APART * (place - 1)
+        after = self._first(lambda step: step.distance >= distance)
+        steps = self._steps[max(0, after - 1) : after + 1]
+        logs = [math.log(one.tilt) for one in steps]
+        return math.exp(float(np.interp(distance, [one.distance for one in steps], logs)))
+
+    def epsilon_near(self, log_delta: float) -> float:
+        """About the epsilon with this ln delta; the last one's for less."""
+        after = self._first(lambda step: step.log_delta < log_delta)
+        steps = self._steps[max(0, after - 1) : after + 1][::-1]
+        return float(np.interp(log_delta, [one.log_delta for one in steps], [one.epsilon for one in steps]))
+
+    def step(self, tilt: float, distance: float = 0.0) -> Step:
+        """The table's entry at a tilt > 0."""
+        log_mean, mean, variance = self.cumulants(tilt)
+        epsilon, spread = mean - 1 / tilt - 1 / (1 + tilt), variance + 1 / tilt**2 + 1 / (1 + tilt) ** 2
+        log_delta = log_mean - tilt * epsilon - math.log(tilt) - math.log1p(tilt)
+        return Step(tilt, epsilon, spread, log_delta - 0.5 * math.log(2 * math.pi * spread), distance)
+
+    def _first(self, enough: Callable[[Step], bool]) -> int:
+        """The number of the first step for which this holds, as for all after it; of the last one if there is none."""
+        if not self._steps:
+            first, mean = self.step(self.start), self.cumulants(0.0).mean
+            while first.epsilon > mean:  # rare losses are far larger than the deviation of all
+                first = self.step(first.tilt / 2)
+            self._steps.append(first)
+        while not enough(last := self._steps[-1]) and last.tilt < _LARGEST_TILT:
+            after = self.step(last.tilt * 2 ** (1 / _PER_OCTAVE))
+            if not math.isfinite(after.epsilon):
+                break
+            self._append(last, after, _SPLITS)
+        return min(bisect_left(self._steps, 1, key=enough), len(self._steps) - 1)
+
+    def _append(self, one: Step, two: Step, splits: int) -> None:
+        """Add the steps after one of the table up to another tilt, halved where they are many deviations apart."""
+        if splits and two.epsilon - one.epsilon > _APART / 2 * (one.spread * two.spread) ** 0.25:
+            self._append(one, self.step(math.sqrt(one.tilt * two.tilt)), splits - 1)
+            self._append(self._steps[-1], two, splits - 1)
+            return
+        apart = (one.rate + two.rate) / 2 * math.log(two.tilt / one.tilt)
+        self._steps.append(two._replace(distance=self._steps[-1].distance + apart))
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,7 +294,6 @@ class Saddle:
     losses: NDArray[np.float64]
     logs: NDArray[np.float64]
     times: NDArray[np.float64]
-    _steps: list[_Step] = field(default_factory=list)
 
     def at(self, theta: float) -> Cumulants:
         """The cumulants of the sum, tilted by theta."""
@@ -326,74 +326,6 @@ class Saddle:
     def slope(self) -> float:
         """The tilt that moves the mean by about one standard deviation."""
         return 1 / max(math.sqrt(self.at(0.0).variance), 1 / _LARGEST_TILT)
-
-    def log_delta(self, theta: float) -> float:
-        """About ln delta at the mean of this tilt (the saddle-point approximation)."""
-        here = self.at(theta)
-        height = 1 + math.sqrt(2 * math.pi * here.variance) * theta * (1 + theta)
-        return here.log_mean - theta * here.mean - math.log(height)
-
-    def distance(self, theta: float) -> float:
-        """Standard deviations between no tilt and this one."""
-        while self._last().theta < theta and self._extend():
-            pass
-        place = min(bisect_left(self._steps, theta, key=lambda step: step.theta), len(self._steps) - 1)
-        return self._between(place, theta)
-
-    def tilt_at_distance(self, distance: float) -> float | None:
-        """The tilt at this distance > 0 from none, in standard deviations; None beyond the last."""
-        while self._last().distance < distance:
-            if not self._extend():
-                return None
-        place = bisect_left(self._steps, distance, key=lambda step: step.distance)
-        low = self._steps[place - 1].theta if place else 0.0
-        high = self._steps[place].theta
-        return root(lambda theta: self._between(place, theta) - distance, low, high, xtol=_FOUND * high)
-
-    def tilt_of_mean(self, mean: float) -> float | None:
-        """The tilt >= 0 with this mean, 0 for smaller means; None where no tilt reaches it."""
-        return self._tilt(lambda theta: self.at(theta).mean - mean)
-
-    def tilt_of_log_delta(self, log_delta: float) -> float | None:
-        """The tilt whose mean is about the epsilon of this delta; None where there is none."""
-        return self._tilt(lambda theta: log_delta - self.log_delta(theta))
-
-    def _between(self, place: int, theta: float) -> float:
-        """The distance of a tilt before the step of this number, by the trapezoid rule in ln theta."""
-        if place == 0:
-            return self._steps[0].distance * theta / self._steps[0].theta
-        low, high = self._steps[place - 1], self._steps[place]
-        share = min(1.0, math.log(theta / low.theta) / math.log(high.theta / low.theta))
-        return low.distance + share * (high.distance - low.distance)
-
-    def _last(self) -> _Step:
-        if not self._steps:
-            theta = self.slope / 8
-            rate = theta * math.sqrt(self.at(theta).variance)
-            self._steps.append(_Step(theta, rate, rate))
-        return self._steps[-1]
-
-    def _extend(self) -> bool:
-        """Add one step; false at the last one."""
-        last = self._last()
-        if last.rate < _LEAST_RATE or last.theta > _LARGEST_TILT:
-            return False
-        theta = last.theta * 2 ** (1 / _STEPS_PER_OCTAVE)
-        rate = theta * math.sqrt(self.at(theta).variance)
-        self._steps.append(_Step(theta, rate, last.distance + (last.rate + rate) / 2 * math.log(2) / _STEPS_PER_OCTAVE))
-        return True
-
-    def _tilt(self, excess: Callable[[float], float]) -> float | None:
-        """The root of an increasing function of the tilt; None if there is none up to the largest tilt."""
-        low, high = 0.0, self.slope
-        if excess(low) >= 0:
-            return 0.0
-        before = -math.inf
-        while (now := excess(high)) < 0:
-            if high > _LARGEST_TILT or now - before <= 1e-12 * abs(now):
-                return None
-            low, high, before = high, 2 * high, now
-        return root(excess, low, high, xtol=_FOUND * high, rtol=_FOUND)
 
 
 def saddle_of(coarse: Sequence[CoarseLoss], times: Sequence[int]) -> Saddle:
