@@ -8,8 +8,8 @@ The sum is computed under an exponential tilt (`TiltedDistribution`), so that de
 precision as 0.1. One tilt is used within some 1.5 standard deviations of epsilon (`grid_plan`), and an epsilon always
 has the same tilt, so that answers do not depend on earlier questions. Each tilt has its own spacing, such that epsilon
 at one delta is known to about `width`, or as well as the number of points allows. Where rare losses are far larger than
-all others, every tilt that reaches an epsilon may isolate one of them: of deltas beside which such losses are
-negligible, they count as infinite.
+all others, every tilt that reaches an epsilon may isolate one of them: where their probability is negligible beside
+delta, they count as infinite.
 
 Assumptions: the masses of cells are right to 2**-52 (4 + 2 |ln mass|) of themselves, between edges that may be rounded
 by 2**-50 of themselves. Reports are independent, or chosen adaptively as far as each loss dominates every choice (see
@@ -38,7 +38,7 @@ left out, and counted.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -58,13 +58,15 @@ from ldp_audit.losses.discretisation import (
     respaced,
     undiscretised_lower_bound,
 )
-from ldp_audit.losses.grid_plan import USUAL, WIDTH, Part, SumGrids, Tilt, TiltPlan, tilt_plan
+from ldp_audit.losses.grid_plan import WIDTH, Part, SumGrids, Tilt, TiltPlan, tilt_plan
 from ldp_audit.losses.loss import KnownLoss, PairLoss
 from ldp_audit.numerics import BoundedCache, as_float, whole
 
 _EPS = 2.0**-52
 _MOST_KEPT = 6
 """Tilts whose transforms are cached for later calls."""
+_RARE, _RARER = -46.0, 1.25
+"""ln of the probability of the rare losses that are left out at usual deltas, and its factor at ever smaller ones."""
 _LARGEST_TILT, _LARGEST_EPSILON = 1e17, 1e300
 _COARSEST = 64
 """How much coarser a grid may become if its window has too many points."""
@@ -113,7 +115,7 @@ class GridLoss(KnownLoss):
     parts: tuple[Part, ...]
     width: float
     points: int
-    _known: BoundedCache[tuple[bool, int], _Around] = field(
+    _known: BoundedCache[tuple[float, int], _Around] = field(
         default_factory=lambda: BoundedCache(_MOST_KEPT), init=False, repr=False
     )
 
@@ -142,8 +144,8 @@ class GridLoss(KnownLoss):
             return 0.0, 0.0
         if epsilon > _LARGEST_EPSILON:  # whose products with a tilt overflow
             return self._log_infinite, self.log_delta_bounds(_LARGEST_EPSILON)[1]
-        plan = self._plan.without_rare if epsilon < self._last_usual else self._plan
-        place, back = plan.tilts.place(epsilon), 1
+        plan, back = self._serving(lambda plan: epsilon <= plan.last), 1
+        place = plan.tilts.place(epsilon)
         while (around := self._at(plan, place)).profile is None and place:
             place, back = max(0, place - back), 2 * back  # too many points: try smaller tilts
         low, high = self._finite_ends(epsilon, around)
@@ -153,14 +155,21 @@ class GridLoss(KnownLoss):
         """About the epsilon with this ln delta, nats: an uncertified start for a search."""
         if self._log_infinite == 0:
             return math.inf
-        plan = self._plan.without_rare if log_delta > USUAL else self._plan
+        plan = self._serving(lambda plan: plan.log_least <= log_delta)
         return min(plan.tilts.epsilon_near(log_delta), self._highest)
 
+    def _serving(self, serves: Callable[[TiltPlan], bool]) -> TiltPlan:
+        """The plan that leaves out the most rare losses and still serves."""
+        log_rare = _RARE
+        while not serves(plan := self._plans.get(log_rare) or self._plan.without(log_rare)):
+            self._plans[log_rare] = plan
+            log_rare *= _RARER
+        return self._plans.setdefault(log_rare, plan)
+
     @cached_property
-    def _last_usual(self) -> float:
-        """The epsilon up to which rare losses do not matter."""
-        usual = self._plan.without_rare
-        return -math.inf if usual is self._plan else usual.tilts.epsilon_near(USUAL)
+    def _plans(self) -> dict[float, TiltPlan]:
+        """Plans without rare losses, by the ln of their probability."""
+        return {}
 
     @cached_property
     def _plan(self) -> TiltPlan:
@@ -201,7 +210,7 @@ class GridLoss(KnownLoss):
             tilt = plan.tilt(place)
             return self._around(plan.grid(tilt, self._log_infinite), tilt)
 
-        return self._known.get((plan is self._plan, place), around)
+        return self._known.get((plan.log_least, place), around)
 
     def _around(self, grid: SumGrids, tilt: Tilt) -> _Around:
         total, coarser = None, 1

@@ -31,8 +31,8 @@ _FEW, _MANY, _LONG, _TYPICAL = 2**16, 2**20, 2**17, 1e-5
 of a single grid of this spacing. A sum of a few losses whose range is far longer than that of the tilted sum has no
 more than _LONG points a loss and summand. A larger width than `WIDTH` asks for speed: then the grid is coarser."""
 
-USUAL, _RARE = -57.0, -80.0
-"""ln of the deltas beside which losses that occur with a probability of e**_RARE are negligible."""
+_UNSEEN = 20.0
+"""-ln of the share of delta that counts as infinite at most, of rare losses."""
 
 _SINGLE, _PER_GRID, _DEEPEST = 3, 8, 4
 """The least losses on the finest grid, about how many of its sums each grid above adds, and the most grids above it."""
@@ -79,7 +79,8 @@ class TiltPlan:
 
     width: nats, the difference of the bounds on epsilon.   points: the most points of a grid.
     common, own: the spacings of all losses and of each loss, where they exist.
-    tops: where each loss is cut; what lies above counts as infinite.
+    tops: where each loss is cut; what lies above counts as infinite.   log_least: ln of the least delta beside which
+    that is negligible.
     """
 
     losses: Sequence[Part]
@@ -91,19 +92,22 @@ class TiltPlan:
     common: float | None
     own: Sequence[float | None]
     tops: Sequence[float]
+    log_least: float = -math.inf
 
-    @cached_property
-    def without_rare(self) -> TiltPlan:
-        """The plan without the losses beside which deltas above e**USUAL are large; this one if there are none.
-
-        Where rare losses are far larger than all others, every tilt that reaches an epsilon may isolate one of them.
-        """
-        logs = (_RARE - math.log(len(self.losses) * times) for _, times in self.losses)
+    def without(self, log_rare: float) -> TiltPlan:
+        """The plan without the largest losses, of this ln probability in all; this one if there are none."""
+        logs = (log_rare - math.log(len(self.losses) * times) for _, times in self.losses)
         left = [one.below_of(log) for one, log in zip(self.coarse, logs, strict=True)]
         if all(one is other for one, other in zip(left, self.coarse, strict=True)):
             return self
         saddle, tops = saddle_of(left, [times for _, times in self.losses]), [float(one.edges[-1]) for one in left]
-        return replace(self, coarse=left, saddle=saddle, tilts=TiltTable(saddle.at, saddle.slope), tops=tops)
+        tilts, least = TiltTable(saddle.at, saddle.slope), log_rare + _UNSEEN
+        return replace(self, coarse=left, saddle=saddle, tilts=tilts, tops=tops, log_least=least)
+
+    @cached_property
+    def last(self) -> float:
+        """The epsilon up to which the losses left out do not matter."""
+        return math.inf if self.log_least == -math.inf else self.tilts.epsilon_near(self.log_least)
 
     def tilt(self, place: int) -> Tilt:
         """The tilt of this number; the first has none, and serves all epsilons below and near the mean."""
