@@ -193,6 +193,8 @@ _APART = 3.0
 """The distance of two neighbouring tilts: each is within 1.5 deviations of the epsilons that it serves."""
 _PER_OCTAVE = 3
 """Steps of the table to an octave of the tilt."""
+_ALONE = 1e-4
+"""The table ends where the tilted sum's deviation is this share of one over the tilt: one loss has all the weight."""
 
 
 class Cumulants(NamedTuple):
@@ -204,13 +206,18 @@ class Cumulants(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A tilt, the epsilon and the variance that belong to it, about ln delta there, its distance from the first one."""
+    """A tilt, the epsilon that it serves best, the tilted variance, about ln delta, and its distance from the first."""
 
     tilt: float
     epsilon: float
-    spread: float
+    variance: float
     log_delta: float
     distance: float
+
+    @property
+    def spread(self) -> float:
+        """The variance of the integrand at its saddle point."""
+        return self.variance + 1 / self.tilt**2 + 1 / (1 + self.tilt) ** 2
 
     @property
     def rate(self) -> float:
@@ -260,9 +267,9 @@ class TiltTable:
     def step(self, tilt: float, distance: float = 0.0) -> Step:
         """The table's entry at a tilt > 0."""
         log_mean, mean, variance = self.cumulants(tilt)
-        epsilon, spread = mean - 1 / tilt - 1 / (1 + tilt), variance + 1 / tilt**2 + 1 / (1 + tilt) ** 2
-        log_delta = log_mean - tilt * epsilon - math.log(tilt) - math.log1p(tilt)
-        return Step(tilt, epsilon, spread, log_delta - 0.5 * math.log(2 * math.pi * spread), distance)
+        epsilon = mean - 1 / tilt - 1 / (1 + tilt)
+        found = Step(tilt, epsilon, variance, log_mean - tilt * epsilon - math.log(tilt) - math.log1p(tilt), distance)
+        return found._replace(log_delta=found.log_delta - 0.5 * math.log(2 * math.pi * found.spread))
 
     def _first(self, enough: Callable[[Step], bool]) -> int:
         """The number of the first step for which this holds, as for all after it; of the last one if there is none."""
@@ -273,7 +280,8 @@ class TiltTable:
             self._steps.append(first)
         while not enough(last := self._steps[-1]) and last.tilt < _LARGEST_TILT:
             after = self.step(last.tilt * 2 ** (1 / _PER_OCTAVE))
-            if not math.isfinite(after.epsilon):
+            alone = after.tilt > self.start and after.tilt * math.sqrt(after.variance) < _ALONE
+            if alone or not math.isfinite(after.epsilon):
                 break
             self._append(last, after, _SPLITS)
         return min(bisect_left(self._steps, 1, key=enough), len(self._steps) - 1)
