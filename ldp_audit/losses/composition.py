@@ -33,8 +33,6 @@ from ldp_audit.losses.noise_losses import GaussianLoss
 _SHARE, _DIGITS, _ROUNDING = 0.1, 1e-7, 1e-9
 """The inversion is tight if its bounds on epsilon differ by this share of `width` or of epsilon, or those on delta by
 this share of delta or of ln delta."""
-_NEAR = 2.0
-"""Nats of ln delta: a rule whose bounds lie farther from the target gives no hint."""
 _MOST_DISTINCT = 50
 """With more distinct losses a grid is quicker."""
 _FEWEST, _CLOSE = 6, 1e-3
@@ -146,11 +144,7 @@ class InvertedSum(KnownLoss):
 
     def epsilon_near(self, log_delta: float) -> float:
         """About the epsilon with this ln delta, nats: an uncertified start for a search."""
-        found = math.nan if self._few else self.plan.epsilon_near(log_delta)
-        rule = self.plan.rule(found) if math.isfinite(found) and found > 0 else None
-        if rule is not None and max(abs(end - log_delta) for end in rule.log_delta_bounds(found)) < _NEAR:
-            return found
-        return self.grid.epsilon_near(log_delta)
+        return (self.grid if self._few else self.plan.tilts).epsilon_near(log_delta)
 
     @cached_property
     def _largest(self) -> float:

@@ -115,7 +115,7 @@ class GridLoss(KnownLoss):
     parts: tuple[Part, ...]
     width: float
     points: int
-    _known: BoundedCache[tuple[float, int], _Around] = field(
+    _known: BoundedCache[tuple[float, float], _Around] = field(
         default_factory=lambda: BoundedCache(_MOST_KEPT), init=False, repr=False
     )
 
@@ -144,10 +144,11 @@ class GridLoss(KnownLoss):
             return 0.0, 0.0
         if epsilon > _LARGEST_EPSILON:  # whose products with a tilt overflow
             return self._log_infinite, self.log_delta_bounds(_LARGEST_EPSILON)[1]
-        plan, back = self._serving(lambda plan: epsilon <= plan.last), 1
-        place = plan.tilts.place(epsilon)
-        while (around := self._at(plan, place)).profile is None and place:
-            place, back = max(0, place - back), 2 * back  # too many points: try smaller tilts
+        plan = self._serving(lambda plan: epsilon <= plan.last)
+        step, first = plan.tilts.serving(epsilon), plan.tilts.first
+        theta = step.tilt if epsilon > first.epsilon else 0.0
+        while (around := self._at(plan, theta)).profile is None and theta:
+            theta = theta / 4 if theta > first.tilt else 0.0  # too many points: try smaller tilts
         low, high = self._finite_ends(epsilon, around)
         return min(0.0, float(np.logaddexp(self._log_infinite, low))), min(0.0, high)
 
@@ -203,14 +204,14 @@ class GridLoss(KnownLoss):
         """The sum of one value a loss, each `times` times."""
         return math.fsum(times * loss for (_, times), loss in zip(self.parts, losses, strict=True))
 
-    def _at(self, plan: TiltPlan, place: int) -> _Around:
-        """What the tilt of this number computes, once."""
+    def _at(self, plan: TiltPlan, theta: float) -> _Around:
+        """What this tilt computes, once."""
 
         def around() -> _Around:
-            tilt = plan.tilt(place)
+            tilt = plan.tilt(theta)
             return self._around(plan.grid(tilt, self._log_infinite), tilt)
 
-        return self._known.get((plan.log_least, place), around)
+        return self._known.get((plan.log_least, theta), around)
 
     def _around(self, grid: SumGrids, tilt: Tilt) -> _Around:
         total, coarser = None, 1

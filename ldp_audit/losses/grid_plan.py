@@ -2,7 +2,7 @@
 
 Under the tilt theta each loss has the weights e**(theta l) times its own. With K the cumulant function of the sum, K'
 is the tilted mean and K'' the tilted variance (`Saddle`), computed from a few hundred cells a loss (`CoarseLoss`). The
-tilts of a sum lie `_APART` standard deviations from each other (`TiltTable`).
+tilt of an epsilon is that of a `TiltTable`.
 """
 
 from __future__ import annotations
@@ -109,10 +109,11 @@ class TiltPlan:
         """The epsilon up to which the losses left out do not matter."""
         return math.inf if self.log_least == -math.inf else self.tilts.epsilon_near(self.log_least)
 
-    def tilt(self, place: int) -> Tilt:
-        """The tilt of this number; the first has none, and serves all epsilons below and near the mean."""
-        theta, after = self.tilts.tilt(place) if place else 0.0, self.tilts.tilt(max(1.0, place + 0.5))
-        return Tilt(theta, after, math.sqrt(self.saddle.at(theta).variance), self.tilts.step(after).log_delta - _APART)
+    def tilt(self, theta: float) -> Tilt:
+        """What is to be known of a tilt of the table, or of none, 0, which serves all epsilons below its first."""
+        step = self.tilts.step(theta) if theta else self.tilts.first
+        variance = step.variance if theta else self.saddle.at(0.0).variance
+        return Tilt(theta, step.next_tilt, math.sqrt(variance), self.tilts.step(step.next_tilt).log_delta - 2 * AWAY)
 
     def grid(self, tilt: Tilt, log_infinite: float) -> SumGrids:
         """The grid of this tilt.   log_infinite: ln of the probability of an infinite loss."""
@@ -188,11 +189,11 @@ def tilt_plan(losses: Sequence[Part], width: float, points: int) -> TiltPlan:
     return TiltPlan(losses, coarse, saddle, tilts, width, points, common, own, [math.inf] * len(losses))
 
 
-_LARGEST_TILT, _SPLITS = 1e18, 12
-_APART = 3.0
-"""The distance of two neighbouring tilts: each is within 1.5 deviations of the epsilons that it serves."""
-_PER_OCTAVE = 3
-"""Steps of the table to an octave of the tilt."""
+_LARGEST_TILT = 1e18
+AWAY = 2.5
+"""Deviations that an epsilon may lie from the one that its tilt serves best."""
+_FINEST = 1e-6
+"""Tilts nearer than this share of themselves are one."""
 _ALONE = 1e-4
 """The table ends where the tilted sum's deviation is this share of one over the tilt: one loss has all the weight."""
 
@@ -206,23 +207,22 @@ class Cumulants(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A tilt, the epsilon that it serves best, the tilted variance, about ln delta, and its distance from the first."""
+    """A tilt, the epsilon that it serves best, the tilted variance, that of the integrand, and about ln delta."""
 
     tilt: float
     epsilon: float
     variance: float
+    spread: float
     log_delta: float
-    distance: float
+
+    def apart(self, epsilon: float) -> float:
+        """How many deviations of the integrand an epsilon is away."""
+        return abs(self.epsilon - epsilon) / math.sqrt(self.spread)
 
     @property
-    def spread(self) -> float:
-        """The variance of the integrand at its saddle point."""
-        return self.variance + 1 / self.tilt**2 + 1 / (1 + self.tilt) ** 2
-
-    @property
-    def rate(self) -> float:
-        """By how many deviations the epsilon moves where the logarithm of the tilt rises by 1."""
-        return self.tilt * math.sqrt(self.spread)
+    def next_tilt(self) -> float:
+        """The tilt of the largest epsilon that this one serves, about."""
+        return self.tilt + AWAY / math.sqrt(self.spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,70 +230,66 @@ class TiltTable:
     """The tilts c of a sum, by the epsilon that each serves best.
 
     With F(c) = K(c) - ln(c (c + 1)) the integrand e**(F(c) - c epsilon) of the inversion, and about delta itself, is
-    least at F'(c) = epsilon, with the variance F''(c). The distance of two tilts is the integral of c (F'')**(1/2)
-    over ln c. It is tabulated at steps of c, which lie closer where epsilon leaps by many deviations, as it does where
-    some rare losses are far larger than all others. An epsilon always has the same tilt, whatever was asked before.
+    least at F'(c) = epsilon, with the variance F''(c). The tilts are octaves of c, and halves of these, again and
+    again, until one lies within `AWAY` deviations of an epsilon: which it is depends on no other epsilon.
 
-    cumulants: of the sum at a tilt; infinite ones end the table.   start: about one over the sum's deviation.
+    cumulants: of the sum at a tilt > 0; infinite ones end the table.   start: about one over the sum's deviation.
     """
 
     cumulants: Callable[[float], Cumulants]
     start: float
-    _steps: list[Step] = field(default_factory=list)
+    _octaves: list[Step] = field(default_factory=list)
+    _known: dict[float, Step] = field(default_factory=dict)
 
-    def place(self, epsilon: float) -> int:
-        """The number of the tilt that serves this epsilon: 0 for no tilt, below about the mean."""
-        after = self._first(lambda step: step.epsilon > epsilon)
-        if after == 0:
-            return 0
-        steps = self._steps[max(0, after - 1) : after + 1]
-        distance = np.interp(epsilon, [one.epsilon for one in steps], [one.distance for one in steps])
-        return 1 + round(float(distance) / _APART)
-
-    def tilt(self, place: float) -> float:
-        """The tilt of this number > 0, or between two; the last one for more."""
-        distance = _APART * (place - 1)
-        after = self._first(lambda step: step.distance >= distance)
-        steps = self._steps[max(0, after - 1) : after + 1]
-        logs = [math.log(one.tilt) for one in steps]
-        return math.exp(float(np.interp(distance, [one.distance for one in steps], logs)))
+    def serving(self, epsilon: float) -> Step:
+        """The step near this epsilon; the first or the last one beyond the ends."""
+        low, high = self._bracket(lambda step: step.epsilon > epsilon)
+        while (nearest := min(low, high, key=lambda one: one.apart(epsilon))).apart(epsilon) > AWAY:
+            middle = math.sqrt(low.tilt * high.tilt)
+            if not low.tilt * (1 + _FINEST) < middle:
+                break
+            step = self.step(middle)
+            low, high = (low, step) if step.epsilon > epsilon else (step, high)
+        return nearest
 
     def epsilon_near(self, log_delta: float) -> float:
         """About the epsilon with this ln delta; the last one's for less."""
-        after = self._first(lambda step: step.log_delta < log_delta)
-        steps = self._steps[max(0, after - 1) : after + 1][::-1]
-        return float(np.interp(log_delta, [one.log_delta for one in steps], [one.epsilon for one in steps]))
+        low, high = self._bracket(lambda step: step.log_delta < log_delta)
+        while high.apart(low.epsilon) > 1 and high.tilt > low.tilt * (1 + _FINEST):
+            step = self.step(math.sqrt(low.tilt * high.tilt))
+            low, high = (low, step) if step.log_delta < log_delta else (step, high)
+        return float(np.interp(-log_delta, [-low.log_delta, -high.log_delta], [low.epsilon, high.epsilon]))
 
-    def step(self, tilt: float, distance: float = 0.0) -> Step:
+    @property
+    def first(self) -> Step:
+        """The step of the least tilt, which serves an epsilon of at most 0."""
+        return self._bracket(lambda _: True)[0]
+
+    def step(self, tilt: float) -> Step:
         """The table's entry at a tilt > 0."""
-        log_mean, mean, variance = self.cumulants(tilt)
-        epsilon = mean - 1 / tilt - 1 / (1 + tilt)
-        found = Step(tilt, epsilon, variance, log_mean - tilt * epsilon - math.log(tilt) - math.log1p(tilt), distance)
-        return found._replace(log_delta=found.log_delta - 0.5 * math.log(2 * math.pi * found.spread))
+        if tilt not in self._known:
+            log_mean, mean, variance = self.cumulants(tilt)
+            epsilon, spread = mean - 1 / tilt - 1 / (1 + tilt), variance + 1 / tilt**2 + 1 / (1 + tilt) ** 2
+            height = log_mean - tilt * epsilon - math.log(tilt) - math.log1p(tilt)
+            self._known[tilt] = Step(tilt, epsilon, variance, spread, height - 0.5 * math.log(2 * math.pi * spread))
+        return self._known[tilt]
 
-    def _first(self, enough: Callable[[Step], bool]) -> int:
-        """The number of the first step for which this holds, as for all after it; of the last one if there is none."""
-        if not self._steps:
-            first, mean = self.step(self.start), self.cumulants(0.0).mean
-            while first.epsilon > mean:  # rare losses are far larger than the deviation of all
+    def _bracket(self, enough: Callable[[Step], bool]) -> tuple[Step, Step]:
+        """The octaves before and at the first for which this holds, as for all after it; an end twice if none does."""
+        steps = self._octaves
+        if not steps:
+            first = self.step(min(self.start, _LARGEST_TILT))
+            while not first.epsilon <= 0:  # the mean is above it
                 first = self.step(first.tilt / 2)
-            self._steps.append(first)
-        while not enough(last := self._steps[-1]) and last.tilt < _LARGEST_TILT:
-            after = self.step(last.tilt * 2 ** (1 / _PER_OCTAVE))
+            steps.append(first)
+        while not enough(steps[-1]) and steps[-1].tilt < _LARGEST_TILT:
+            after = self.step(2 * steps[-1].tilt)
             alone = after.tilt > self.start and after.tilt * math.sqrt(after.variance) < _ALONE
             if alone or not math.isfinite(after.epsilon):
                 break
-            self._append(last, after, _SPLITS)
-        return min(bisect_left(self._steps, 1, key=enough), len(self._steps) - 1)
-
-    def _append(self, one: Step, two: Step, splits: int) -> None:
-        """Add the steps after one of the table up to another tilt, halved where they are many deviations apart."""
-        if splits and two.epsilon - one.epsilon > _APART / 2 * (one.spread * two.spread) ** 0.25:
-            self._append(one, self.step(math.sqrt(one.tilt * two.tilt)), splits - 1)
-            self._append(self._steps[-1], two, splits - 1)
-            return
-        apart = (one.rate + two.rate) / 2 * math.log(two.tilt / one.tilt)
-        self._steps.append(two._replace(distance=self._steps[-1].distance + apart))
+            steps.append(after)
+        place = min(bisect_left(steps, 1, key=enough), len(steps) - 1)
+        return steps[place - 1 if place and enough(steps[place]) else place], steps[place]
 
 
 @dataclass(frozen=True, eq=False)

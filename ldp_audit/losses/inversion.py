@@ -12,32 +12,24 @@ the Fourier transform F(y) = M(s)/(s (s + 1)). By Poisson's summation formula, f
 * Truncation: the terms with |j| > J add up to at most B/(pi y), y = J h, B a bound on |M| from there on.
 * Rounding: of M as its `Transform` states, and of the sum as added in pairs.
 
-The tilts are c = 2**(k/4), k whole, and numbers between them where those are too far from an epsilon's saddle point. Of
-these an epsilon has the one at which the integrand is lowest at y = 0, so that answers do not depend on earlier
-questions. No bound's validity rests on the choice of tilt, step and length.
+The tilts c are those of a `TiltTable`, from about ln M on the real line; an epsilon always has the same one, so that
+answers do not depend on earlier questions. No bound's validity rests on the choice of tilt, step and length.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ldp_audit.losses.grid_plan import AWAY, Cumulants, Step, TiltTable
 from ldp_audit.losses.loss import EPS, VAGUE, Transform, Values
 
-_OCTAVE = 2**20
-"""Places between c and 2 c."""
-_LOWEST, _HIGHEST = -100 * _OCTAVE, 60 * _OCTAVE
-_STEPS = tuple(_OCTAVE // 4 // 4**level for level in range(9))
-"""Distances between the places of tilts, from the widest to the finest."""
-_NEAR = _OCTAVE // 32
-_DEEPEST = -1e6
-"""ln of an integrand below which no lower one is looked for."""
-_AWAY = 2.0
-"""Deviations that epsilon may lie from the saddle point of its tilt."""
+_LEAST_TILT = 2.0**-100
 _PRECISE = 28.0
 """-ln of the share of delta that the trapezoid rule's error may be, about."""
 _SHORTEST, _STEPWISE = 10.0, (1.42, 1.42, 2.0)
@@ -64,55 +56,31 @@ class InversionPlan:
     transform: Transform
     _means: dict[float, float] = field(default_factory=dict)
     _abouts: dict[float, float] = field(default_factory=dict)
-    _lines: dict[int, TrapezoidRule | None] = field(default_factory=dict)
+    _rules: dict[float, TrapezoidRule | None] = field(default_factory=dict)
 
     def rule(self, epsilon: float) -> TrapezoidRule | None:
         """The rule for this epsilon; None where there is none."""
-        k = self._place(epsilon)
-        if k not in self._lines:
-            self._lines[k] = self._made(_tilt(k))
-        return self._lines[k]
+        step = self.tilts.serving(epsilon)
+        if step.tilt not in self._rules:
+            self._rules[step.tilt] = self._made(step)
+        return self._rules[step.tilt]
 
     def log_chernoff(self, epsilon: float) -> float:
         """ln of Chernoff's bound on delta at a single tilt, for an epsilon without a rule; 0 where there is none."""
-        k = self._place(epsilon)
-        while k > _LOWEST and not math.isfinite(self._log_mean(_tilt(k))):
-            k -= 2 * _OCTAVE
-        tangents = [ChernoffBound(c, self._log_mean(c)) for c in (_tilt(k), 0.0)]
+        c = self.tilts.serving(epsilon).tilt
+        while c > _LEAST_TILT and not math.isfinite(self._log_mean(c)):
+            c /= 4
+        tangents = [ChernoffBound(tilt, self._log_mean(tilt)) for tilt in (c, 0.0)]
         return min([0.0, *(one.log_delta(epsilon) for one in tangents if math.isfinite(one.log_mean))])
 
-    def epsilon_near(self, log_delta: float) -> float:
-        """About the epsilon with this ln delta; not a number where none is found."""
-
-        def before(k: int) -> bool:
-            return self._saddle(_tilt(k))[1] > log_delta
-
-        step = _NEAR
-        low = self._start
-        while low > _LOWEST and not before(low):
-            low -= 32 * step
-        high = low + step
-        while high < _HIGHEST and before(high):
-            low, high = high, high + 16 * step
-        while high - low > step:
-            middle = (low + high) // (2 * step) * step
-            low, high = (middle, high) if before(middle) else (low, middle)
-        (left, above), (right, below) = self._saddle(_tilt(low)), self._saddle(_tilt(high))
-        if not (math.isfinite(above) and math.isfinite(below)) or above == below:
-            return math.nan
-        return left + (right - left) * (above - log_delta) / (above - below)
-
-    @property
-    def _start(self) -> int:
-        """The place of about one deviation's tilt, if the loss were Gaussian."""
-        k, step = 0, _STEPS[0]
-        while self._about(_tilt(k)) == math.inf and k > _LOWEST:
-            k -= 8 * _OCTAVE
-        c = _tilt(k)
+    @cached_property
+    def tilts(self) -> TiltTable:
+        """The tilts, from about one over the deviation, if the sum were Gaussian."""
+        c = 1.0
+        while self._about(c) == math.inf and c > _LEAST_TILT:
+            c /= 256
         variance = 2 * (self._about(c) - min(0.0, self._about(0.0))) / (c * (c + 1))
-        if not 0 < variance < math.inf:
-            return k
-        return max(_LOWEST, min(_HIGHEST, round(-_OCTAVE / 2 * math.log2(variance) / step) * step))
+        return TiltTable(self._cumulants, 1 / math.sqrt(variance) if 0 < variance < math.inf else c)
 
     def _log_mean(self, c: float) -> float:
         """An upper bound of ln M(c), infinite where none is known."""
@@ -126,87 +94,44 @@ class InversionPlan:
             self._abouts[c] = self.transform.about(c)
         return self._abouts[c]
 
-    def _height(self, k: int, epsilon: float) -> float:
-        """About ln of the integrand at y = 0."""
-        c = _tilt(k)
-        return self._about(c) - c * epsilon + _log_weight(c)
-
-    def _place(self, epsilon: float) -> int:
-        """The place of the lowest integrand, or of a low enough one: it falls before, and rises from there on."""
-        step = _STEPS[0]
-
-        def rising(k: int) -> bool:
-            here = self._height(k, epsilon)
-            return k >= _HIGHEST or here < _DEEPEST or not self._height(k + step, epsilon) < here
-
-        low = high = self._start // step * step
-        jump = 4 * step
-        if rising(low):
-            while low > _LOWEST and rising(low):
-                low, high, jump = low - jump, low, 2 * jump
-        else:
-            while not rising(high):
-                low, high, jump = high, high + jump, 2 * jump
-        high = _bisected(rising, low, high, step)
-        for step in _STEPS[1:]:
-            c = _tilt(high)
-            saddle, curve = self._saddle_point(c)
-            if not math.isfinite(self._about(c)) or abs(saddle - epsilon) <= _AWAY * math.sqrt(curve):
-                break
-            high = _bisected(rising, high - 4 * step, high + 4 * step, step)
-        return high
-
-    def _saddle(self, c: float) -> tuple[float, float]:
-        """The epsilon whose saddle point is at c, and about ln delta there."""
-        epsilon, curve = self._saddle_point(c)
-        if not math.isfinite(epsilon):
-            return math.inf, -math.inf
-        log_delta = self._about(c) - c * epsilon + _log_weight(c) - 0.5 * math.log(2 * math.pi * curve)
-        return epsilon, min(log_delta, 0.0)
-
-    def _saddle_point(self, c: float) -> tuple[float, float]:
-        """About the epsilon whose saddle point is at c, and the curvature of the integrand's logarithm there."""
-        mean, variance = self._moments(c)
-        return mean - 1 / c - 1 / (1 + c), variance + 1 / c**2 + 1 / (1 + c) ** 2
-
-    def _moments(self, c: float) -> tuple[float, float]:
-        """About the first two derivatives of ln M at c, by differences over half a deviation or less."""
+    def _cumulants(self, c: float) -> Cumulants:
+        """About ln M and its first two derivatives at c, by differences over half a deviation or less."""
         here, away = self._about(c), c / 8
         while True:
             before, after = self._about(c - away), self._about(c + away)
             variance = (after - here - (here - before)) / away**2
             if not math.isfinite(variance):
                 if away < c * 1e-4:
-                    return math.inf, math.inf
+                    return Cumulants(math.inf, math.inf, math.inf)
                 away /= 8
                 continue
             variance = max(variance, 0.0)
             if variance * away * away <= 1.0:
-                return (after - before) / (2 * away), variance
+                return Cumulants(here, (after - before) / (2 * away), variance)
             away = min(away / 2, 0.5 / math.sqrt(variance))
 
-    def _made(self, c: float) -> TrapezoidRule | None:
-        """The rule at tilt c; None where it would be too long, or no decay of M is known."""
-        epsilon, log_delta = self._saddle(c)
-        if not math.isfinite(epsilon):
+    def _made(self, step: Step) -> TrapezoidRule | None:
+        """The rule at a tilt; None where it would be too long, or no decay of M is known."""
+        if not math.isfinite(step.epsilon):
             return None
-        deviation = math.sqrt(self._moments(c)[1] + 1 / c**2)
+        c, epsilon, log_delta = step.tilt, step.epsilon, min(step.log_delta, 0.0)
+        deviation = math.sqrt(step.variance + 1 / c**2)
         tilts = [c + way * away / deviation for away in _TANGENTS for way in (-1, 1)] + [c * one for one in _RATIOS]
         tilts = [0.0, *sorted(one for one in tilts if one >= 0)]
         tangents, period = self._tangents(c, epsilon, log_delta, tilts)
         # longer by the distance of epsilon from the tilt's own
-        period += _AWAY * deviation
+        period += AWAY * deviation
         target = log_delta - _PRECISE + c * epsilon + math.log(math.pi)
         found = self._reach(c, _SHORTEST / deviation, 2 * math.pi * _MOST_NODES / period, target)
         if found is None:
             return None
         reach, log_tail_bound = found
-        step = _few_bits(2 * math.pi / period)
-        count = math.ceil(reach / step) + 1
+        spacing = _few_bits(2 * math.pi / period)
+        count = math.ceil(reach / spacing) + 1
         if count > _MOST_NODES:
             return None
-        values = self.transform.at(c, step * np.arange(count, dtype=np.float64))
-        return None if values is None else trapezoid_rule(c, step, values, log_tail_bound, tangents)
+        values = self.transform.at(c, spacing * np.arange(count, dtype=np.float64))
+        return None if values is None else trapezoid_rule(c, spacing, values, log_tail_bound, tangents)
 
     def _reach(self, c: float, reach: float, most: float, target: float) -> tuple[float, float] | None:
         """The length of a rule, and ln of a bound on |M| beyond; None if it would be too long."""
@@ -245,24 +170,6 @@ class InversionPlan:
             found.append(best)
             period = max(period, needed(best))
         return found, period
-
-
-def _tilt(place: int) -> float:
-    """c, which doubles with every octave of places."""
-    return 2.0 ** (place / _OCTAVE)
-
-
-def _log_weight(c: float) -> float:
-    """ln of 1/(c (c + 1))."""
-    return -math.log(c) - math.log1p(c)
-
-
-def _bisected(rising: Callable[[int], bool], low: int, high: int, step: int) -> int:
-    """The first place between the two, `step` apart, from which on the integrand rises."""
-    while high - low > step:
-        middle = low + (high - low) // (2 * step) * step
-        low, high = (low, middle) if rising(middle) else (middle, high)
-    return high
 
 
 def _few_bits(step: float) -> float:
