@@ -146,7 +146,7 @@ class GridLoss(KnownLoss):
             return self._log_infinite, self.log_delta_bounds(_LARGEST_EPSILON)[1]
         plan = self._serving(lambda plan: epsilon <= plan.last)
         step, first = plan.tilts.serving(epsilon), plan.tilts.first
-        theta = step.tilt if epsilon > first.epsilon else 0.0
+        theta = step.tilt if epsilon > first.epsilon and first.variance else 0.0
         while (around := self._at(plan, theta)).profile is None and theta:
             theta = theta / 4 if theta > first.tilt else 0.0  # too many points: try smaller tilts
         low, high = self._finite_ends(epsilon, around)

@@ -80,7 +80,8 @@ class InversionPlan:
         while self._about(c) == math.inf and c > _LEAST_TILT:
             c /= 256
         variance = 2 * (self._about(c) - min(0.0, self._about(0.0))) / (c * (c + 1))
-        return TiltTable(self._cumulants, 1 / math.sqrt(variance) if 0 < variance < math.inf else c)
+        start = 1 / math.sqrt(variance) if 0 < variance < math.inf else math.inf if variance <= 0 else c
+        return TiltTable(self._cumulants, start)
 
     def _log_mean(self, c: float) -> float:
         """An upper bound of ln M(c), infinite where none is known."""
