@@ -70,7 +70,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from ldp_audit.losses.loss import CellMasses, KnownLoss
+from ldp_audit.losses.loss import EPS, CellMasses, KnownLoss
 from ldp_audit.numerics import log1mexp
 
 _RARE = -40.0
@@ -183,7 +183,6 @@ class TiltedDistribution:
         return float(max(abs(self.indices[0]), abs(self.indices[-1])))
 
 
-_EPS = 2.0**-52
 _ON_GRID = 1e-9
 _NEGLIGIBLE = math.log(1e-25)
 _BLOCK = 2**15
@@ -221,13 +220,13 @@ def respaced(tilted: TiltedDistribution, spacing: float) -> TiltedDistribution:
         indices=indices,
         masses=found / total,
         log_sum=tilted.log_sum + math.log(total),
-        log_sum_error=tilted.log_sum_error + 4 * _EPS * (20 + 2 * tilted.theta * spacing),
-        mass_error=together * (tilted.mass_error + 8 * _EPS * float(tilted.masses.max())) / total,
-        norm_error=math.sqrt(together * most) * (tilted.norm_error + 8 * _EPS * tilted.norm()) / total,
+        log_sum_error=tilted.log_sum_error + 4 * EPS * (20 + 2 * tilted.theta * spacing),
+        mass_error=together * (tilted.mass_error + 8 * EPS * float(tilted.masses.max())) / total,
+        norm_error=math.sqrt(together * most) * (tilted.norm_error + 8 * EPS * tilted.norm()) / total,
         misplaced=tilted.misplaced * most / total,
         below=tilted.below * most / total,
         moves=tilted.moves.more(one_move(spacing)),
-        shift=tilted.shift + 8 * _EPS * tilted.spacing * tilted.farthest(),
+        shift=tilted.shift + 8 * EPS * tilted.spacing * tilted.farthest(),
     )
 
 
@@ -267,7 +266,7 @@ def _of_atoms(
     places = (losses - offset) / spacing
     upper = np.round(places)
     off = float(np.abs(places - upper).max())
-    rounding = 4 * _EPS * float(np.abs(losses).max()) + error
+    rounding = 4 * EPS * float(np.abs(losses).max()) + error
     if off <= _ON_GRID:
         return _tilted(offset, spacing, theta, upper.astype(np.int64), logs, shift=rounding + spacing * off)
     upper = np.ceil(places)
@@ -297,8 +296,8 @@ def _of_cells(loss: KnownLoss, spacing: float, theta: float, lowest: float, high
     masses[1:] = weights * share
     masses[:-1] += math.exp(-theta * spacing) * weights * (1 - share)
     counted = first[raised[:-1] > top + _NEGLIGIBLE]
-    rounding = 2 * _EPS * (4 + 2 * float(np.abs(counted).max(initial=0.0)))
-    shift = rounding + _shift_of_edges(cells, points, spacing) + 4 * _EPS * float(np.abs(points).max())
+    rounding = 2 * EPS * (4 + 2 * float(np.abs(counted).max(initial=0.0)))
+    shift = rounding + _shift_of_edges(cells, points, spacing) + 4 * EPS * float(np.abs(points).max())
     found = _scaled(0.0, spacing, theta, indices, masses, top, shift=shift, moves=one_move(spacing))
     below = math.exp(min(0.0, float(raised[-1]) - found.log_sum))
     return found.with_infinite(cells.infinite, float(np.logaddexp(cells.infinite, cells.first[-1])), below)
@@ -314,7 +313,7 @@ def _shift_of_edges(cells: CellMasses, points: NDArray[np.float64], spacing: flo
     with np.errstate(divide="ignore", invalid="ignore"):
         above = points + _log_sums(cells.second[:0:-1])[::-1]
         beside = np.minimum(cells.first[1:-2], cells.first[2:-1])
-        logs = np.log(16 * _EPS * np.abs(points[1:-1]) / spacing) + beside - above[1:-1]
+        logs = np.log(16 * EPS * np.abs(points[1:-1]) / spacing) + beside - above[1:-1]
     return float(np.exp(logs[~np.isnan(logs)].max(initial=-math.inf)))
 
 
@@ -373,7 +372,7 @@ def _scaled(
     first, last = int(indices[0]), int(indices[-1])
     farthest = theta * max(abs(offset + spacing * first), abs(offset + spacing * last))
     log_sum = top + math.log(total)
-    error = 4 * _EPS * (60 + 2 * farthest + abs(log_sum))
+    error = 4 * EPS * (60 + 2 * farthest + abs(log_sum))
     return TiltedDistribution(spacing, theta, offset, indices, masses / total, log_sum, error, moves=moves, shift=shift)
 
 
@@ -446,7 +445,7 @@ class TiltedProfile:
             before = max(0.0, start + tilted.spacing * place - epsilon)
             inner = float(self.gains[place]) - math.expm1(-before) * float(self.weights[place])
             value = math.exp(-tilted.theta * before) * inner
-        rounding = _FILTER * _EPS * self.gains.size
+        rounding = _FILTER * EPS * self.gains.size
         error = tilted.misplaced / (1 + tilted.theta) + tilted.mass_error * self._factors(epsilon - start)
         return value * (1 - rounding) - error - tilted.below / (1 + tilted.theta), value * (1 + rounding) + error
 

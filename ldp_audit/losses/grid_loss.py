@@ -59,10 +59,9 @@ from ldp_audit.losses.discretisation import (
     undiscretised_lower_bound,
 )
 from ldp_audit.losses.grid_plan import WIDTH, Part, SumGrids, Tilt, TiltPlan, tilt_plan
-from ldp_audit.losses.loss import KnownLoss, PairLoss
+from ldp_audit.losses.loss import EPS, KnownLoss, PairLoss
 from ldp_audit.numerics import BoundedCache, as_float, whole
 
-_EPS = 2.0**-52
 _MOST_KEPT = 6
 """Tilts whose transforms are cached for later calls."""
 _RARE, _RARER = -46.0, 1.25
@@ -227,7 +226,7 @@ class GridLoss(KnownLoss):
             return self._crude(epsilon), 0.0
         tilted, shift = around.profile.tilted, around.profile.tilted.shift
         theta = tilted.theta
-        slack = tilted.log_sum_error + 4 * _EPS * (1 + abs(tilted.log_sum) + abs(theta * epsilon))
+        slack = tilted.log_sum_error + 4 * EPS * (1 + abs(tilted.log_sum) + abs(theta * epsilon))
         upper = around.profile.ends(epsilon - shift)[1]
         # (1 - e**-x)_+ <= e**(theta x) theta**theta / (1 + theta)**(1 + theta)
         most = -theta * math.log1p(1 / theta) - math.log1p(theta) if theta > 0 else 0.0
@@ -249,7 +248,7 @@ class GridLoss(KnownLoss):
         total, count = self._sum(levels), sum(times for _, times in self.parts)
         total -= self._error
         gap = (total - epsilon) / (2 * count)
-        if gap <= 4 * _EPS * (abs(total) + abs(epsilon)):
+        if gap <= 4 * EPS * (abs(total) + abs(epsilon)):
             return -math.inf
         reached = [loss.masses(np.array([level - gap])) for (loss, _), level in zip(self.parts, levels, strict=True)]
         logs = self._sum([float(cells.first[1]) for cells in reached])
@@ -395,7 +394,7 @@ def added(summands: Counted, most: int) -> TiltedDistribution | None:
         log_infinite=log_any((summand.log_infinite, times) for summand, times in summands),
         log_cut=log_any((summand.log_cut, times) for summand, times in summands),
         moves=moves,
-        shift=math.fsum(times * summand.shift for summand, times in summands) + 4 * _EPS * (abs(offset) + places),
+        shift=math.fsum(times * summand.shift for summand, times in summands) + 4 * EPS * (abs(offset) + places),
     )
 
 
@@ -427,7 +426,7 @@ def _window(summands: Counted) -> Window:
             before, found = found, min(found, (logs - _OUTSIDE) / slope)
             # no slope is better than this one, or a normal distribution's reach is near
             if found >= before or found < 1.2 * math.sqrt(-2 * _OUTSIDE) * deviation:
-                return math.ceil(found * (1 + 1e-6) + 4 * _EPS * abs(centre)) + 1
+                return math.ceil(found * (1 + 1e-6) + 4 * EPS * abs(centre)) + 1
             slope /= 1.5
 
     first, last = max(least, math.floor(centre) - reach(-1)), min(most, math.ceil(centre) + reach(+1))
@@ -463,7 +462,7 @@ def _product_of_transforms(summands: Counted, size: int) -> tuple[NDArray[np.com
     without that one.
     """
     summands = sorted(summands, key=lambda one: one[1], reverse=True)
-    unit = _TRANSFORM * _EPS * math.log2(size + 2)
+    unit = _TRANSFORM * EPS * math.log2(size + 2)
     most = [unit + math.sqrt(one.masses.size) * one.norm_error for one, _ in summands]  # the transforms' largest errors
     grown = math.exp(
         min(_LARGEST_GROWTH, math.fsum(2 * count * one for (_, count), one in zip(summands, most, strict=True)))
@@ -496,7 +495,7 @@ def _product_of_transforms(summands: Counted, size: int) -> tuple[NDArray[np.com
     found = np.zeros(size // 2 + 1, dtype=np.complex128)
     found[kept[inner]] = product[inner]
     times = sum(count for _, count in summands)
-    rounding = (unit + _POWER * _EPS * (12 + times)) * math.sqrt(2 / size * float((sizes[inner] ** 2).sum()))
+    rounding = (unit + _POWER * EPS * (12 + times)) * math.sqrt(2 / size * float((sizes[inner] ** 2).sum()))
     dropped = grown * math.exp(_DROPPED)
     return found, error + rounding + dropped, norm_error + rounding + dropped
 
@@ -522,7 +521,7 @@ def _transforms(summands: Counted, size: int) -> Iterator[tuple[NDArray[np.compl
 
     Large masses are transformed one by one, as their error would be shared by all, unless it is negligible.
     """
-    unit, batch = _EPS * _TRANSFORM * math.log2(size + 2), max(1, _AT_ONCE // size)
+    unit, batch = EPS * _TRANSFORM * math.log2(size + 2), max(1, _AT_ONCE // size)
     rows = min(batch, len(summands))  # of two arrays for all batches, as new ones are slow to get
     space, waves = np.empty((rows, size)), np.empty((rows, size // 2 + 1), dtype=np.complex128)
     for start in range(0, len(summands), batch):
@@ -535,7 +534,7 @@ def _transforms(summands: Counted, size: int) -> Iterator[tuple[NDArray[np.compl
             large = np.flatnonzero(masses > (_LARGE if counts else math.inf))
             larges.append([(int(places[one]) % size, float(masses[one])) for one in large])
             masses[large] = 0.0
-            errors.append(unit * math.sqrt(float((masses**2).sum())) + 20 * _EPS * sum(one for _, one in larges[-1]))
+            errors.append(unit * math.sqrt(float((masses**2).sum())) + 20 * EPS * sum(one for _, one in larges[-1]))
             if places[-1] < size:
                 row[places] = masses
             else:

@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance
 from ldp_audit.accounting.shuffling.count_loss import event_count
 from ldp_audit.losses.hulls import chord_levels, chord_loss
-from ldp_audit.losses.loss import Divergence, KnownLoss, PairLoss, log_delta_from_reversed
+from ldp_audit.losses.loss import EPS, Divergence, KnownLoss, PairLoss, log_delta_from_reversed
 from ldp_audit.mechanisms.log_space import expit
 
 MOST_ONE_BY_ONE = 1024
@@ -232,7 +232,6 @@ def _cut(least: Numbers, last: Numbers, parts: int) -> tuple[Numbers, Numbers]:
     return starts[filled], ends[filled]
 
 
-_EPS = 2.0**-52
 _NEGLIGIBLE = 45.0
 """-ln of the mass beyond the reach, and of a product that counts as 0."""
 _AWAY = 3.0
@@ -311,7 +310,7 @@ class SplitCounts:
         splits[2] = 0.0
         none = self._log_scale + self._tilted(self._best).gains @ splits
         above = np.logaddexp(high, none - _SURE)
-        return low, np.where(free > 0, above + 8 * _EPS * (1 + np.abs(above)), high)
+        return low, np.where(free > 0, above + 8 * EPS * (1 + np.abs(above)), high)
 
     def _log_change(self, least: Numbers, most: Numbers, others: int) -> Numbers:
         """ln of the largest increase of delta from a block's first split to any other.
@@ -344,7 +343,7 @@ class SplitCounts:
         steps = np.arange(3)[:, None]
         logs = self._log_scale + tilt.gains @ splits - theta * (away + steps)
         sizes = (np.abs(tilt.gains) + theta * tilt.rare) @ splits + abs(self._log_scale) + theta * (np.abs(away) + 2)
-        slack = 8 * _EPS * (4 + sizes)
+        slack = 8 * EPS * (4 + sizes)
         with np.errstate(divide="ignore"):
             ends = (logs + way * slack + np.log(np.maximum(values + way * error, 0.0)) for way in (-1, 1))
             low, high = (np.where(first + steps <= most + 1, end, -math.inf).max(axis=0) for end in ends)
@@ -394,7 +393,7 @@ class SplitCounts:
         turns = 2 * math.pi / period * np.arange(half + 1)
         lacks, sines = 2 * np.sin(turns / 2) ** 2, np.sin(turns)
         products = np.multiply.outer(2 * tilt.variances, lacks)
-        sizes = 0.5 * np.log1p(-np.minimum(products, 1 - _EPS))
+        sizes = 0.5 * np.log1p(-np.minimum(products, 1 - EPS))
         angles = np.arctan2(np.outer(tilt.rare, sines), 1 - np.outer(tilt.rare, lacks)) - np.outer(tilt.rare, turns)
         angles *= tilt.signs[:, None]
         # the transform of w, with 1 - e**-iu = lacks + i sines
@@ -409,7 +408,7 @@ class SplitCounts:
         values = np.array([real @ one.real - imaginary @ one.imag for one in turned])
         units = splits.max(axis=1) @ (np.abs(sizes) + np.abs(angles) + np.outer(tilt.rare, turns))
         units += 16 + (float(np.abs(away).max()) + 2) * turns
-        error = amplitudes @ (np.abs(weights) * 4 * _EPS * units)
+        error = amplitudes @ (np.abs(weights) * 4 * EPS * units)
         if half < (period - 1) // 2:
             error = error + (excess + 2) / -math.expm1(-theta) * math.exp(-_NEGLIGIBLE)
         return values, error
