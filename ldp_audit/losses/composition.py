@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, sum_of_losses
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
-from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid, grouped
+from ldp_audit.losses.grid_loss import LARGEST_EPSILON, GridLoss, compose_on_grid, grouped
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.losses.hulls import known_bound
 from ldp_audit.losses.inversion import InversionPlan
@@ -124,6 +124,8 @@ class InvertedSum(KnownLoss):
         """See `PairLoss`. The first call near an epsilon takes some milliseconds, later ones some microseconds."""
         if not math.isfinite(epsilon) or epsilon >= self._largest:
             return self.grid.log_delta_bounds(epsilon)
+        if epsilon > LARGEST_EPSILON:  # whose products with a tilt overflow
+            return -math.inf, self.log_delta_bounds(LARGEST_EPSILON)[1]
         if self._few:
             least, most = self.grid.log_delta_bounds(epsilon)
             if most - least <= _CLOSE:

@@ -66,7 +66,7 @@ _MOST_KEPT = 6
 """Tilts whose transforms are cached for later calls."""
 _RARE, _RARER = -46.0, 1.25
 """ln of the probability of the rare losses that are left out at usual deltas, and its factor at ever smaller ones."""
-_LARGEST_TILT, _LARGEST_EPSILON = 1e17, 1e300
+_LARGEST_TILT, LARGEST_EPSILON = 1e17, 1e280
 _COARSEST = 64
 """How much coarser a grid may become if its window has too many points."""
 
@@ -141,8 +141,8 @@ class GridLoss(KnownLoss):
             return self._log_infinite, self._log_infinite
         if epsilon == -math.inf:
             return 0.0, 0.0
-        if epsilon > _LARGEST_EPSILON:  # whose products with a tilt overflow
-            return self._log_infinite, self.log_delta_bounds(_LARGEST_EPSILON)[1]
+        if epsilon > LARGEST_EPSILON:  # whose products with a tilt overflow
+            return self._log_infinite, self.log_delta_bounds(LARGEST_EPSILON)[1]
         plan = self._serving(lambda plan: epsilon <= plan.last)
         step, first = plan.tilts.serving(epsilon), plan.tilts.first
         theta = step.tilt if epsilon > first.epsilon and first.variance else 0.0
