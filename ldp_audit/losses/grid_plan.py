@@ -189,7 +189,7 @@ def tilt_plan(losses: Sequence[Part], width: float, points: int) -> TiltPlan:
     return TiltPlan(losses, coarse, saddle, tilts, width, points, common, own, [math.inf] * len(losses))
 
 
-_LARGEST_TILT = 1e18
+LEAST_TILT, _LARGEST_TILT = 2.0**-100, 1e18
 AWAY = 2.5
 """Deviations that an epsilon may lie from the one that its tilt serves best."""
 _FINEST = 1e-6
@@ -278,8 +278,8 @@ class TiltTable:
         """The octaves before and at the first for which this holds, as for all after it; an end twice if none does."""
         steps = self._octaves
         if not steps:
-            first = self.step(min(self.start, _LARGEST_TILT))
-            while not first.epsilon <= 0:  # the mean is above it
+            first = self.step(min(max(self.start, LEAST_TILT), _LARGEST_TILT))
+            while first.tilt > LEAST_TILT and not first.epsilon <= 0:  # the mean is above it
                 first = self.step(first.tilt / 2)
             steps.append(first)
         while not enough(steps[-1]) and steps[-1].tilt < _LARGEST_TILT:

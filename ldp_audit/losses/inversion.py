@@ -26,10 +26,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.grid_plan import AWAY, Cumulants, Step, TiltTable
+from ldp_audit.losses.grid_plan import AWAY, LEAST_TILT, Cumulants, Step, TiltTable
 from ldp_audit.losses.loss import EPS, VAGUE, Transform, Values
 
-_LEAST_TILT = 2.0**-100
 _PRECISE = 28.0
 """-ln of the share of delta that the trapezoid rule's error may be, about."""
 _SHORTEST, _STEPWISE = 10.0, (1.42, 1.42, 2.0)
@@ -68,7 +67,7 @@ class InversionPlan:
     def log_chernoff(self, epsilon: float) -> float:
         """ln of Chernoff's bound on delta at a single tilt, for an epsilon without a rule; 0 where there is none."""
         c = self.tilts.serving(epsilon).tilt
-        while c > _LEAST_TILT and not math.isfinite(self._log_mean(c)):
+        while c > LEAST_TILT and not math.isfinite(self._log_mean(c)):
             c /= 4
         tangents = [ChernoffBound(tilt, self._log_mean(tilt)) for tilt in (c, 0.0)]
         return min([0.0, *(one.log_delta(epsilon) for one in tangents if math.isfinite(one.log_mean))])
@@ -77,7 +76,7 @@ class InversionPlan:
     def tilts(self) -> TiltTable:
         """The tilts, from about one over the deviation, if the sum were Gaussian."""
         c = 1.0
-        while self._about(c) == math.inf and c > _LEAST_TILT:
+        while self._about(c) == math.inf and c > LEAST_TILT:
             c /= 256
         variance = 2 * (self._about(c) - min(0.0, self._about(0.0))) / (c * (c + 1))
         start = 1 / math.sqrt(variance) if 0 < variance < math.inf else math.inf if variance <= 0 else c
