@@ -29,7 +29,7 @@ from ldp_audit.auditing.scores.law_score import Law
 from ldp_audit.auditing.sequential import Betting
 from ldp_audit.auditing.test import Runner, Test, Unkept, call_size, count_all, repeated, reporter
 from ldp_audit.auditing.workers import counting
-from ldp_audit.numerics import instance
+from ldp_audit.numerics import instance, whole
 from ldp_audit.progress import Progress
 
 _CALLS_SHARE = 0.01
@@ -102,6 +102,7 @@ def audit(
             curves = True
         if law is not None and (sequential or seconds is not None or curves or resume is not None):
             raise ValueError("law goes without sequential, seconds, curves and resume")
+        workers = whole(workers, "workers")
         if (sequential or seconds is not None) and (
             curves or workers != 1 or scheduler is not None or resume is not None
         ):

@@ -106,7 +106,8 @@ def choose(
     tried = _scores(first, second, rng, floating_point=floating_point) if scores is None else iter(scores)
     found = [one for score in chain(tried, more) for one in _best_of_score(first, second, score, judge)]
     seldom = [one for one in found if one.seen.other_hits < one.seen.other_trials]
-    telling = [one for one in seldom if one.seen.hits and min(one.seen.smoothed) <= _NEARLY_ALL] or seldom or found
+    telling = [one for one in seldom if one.seen.hits and min(one.seen.smoothed) <= _NEARLY_ALL]
+    telling = telling or [one for one in seldom if one.seen.hits or one.seen.other_hits] or found
     best = max(one.predicted for one in telling)
     equal = [one for one in telling if one.predicted >= best - _READABLE * max(1.0, abs(best))]
     return min(equal, key=lambda one: len(one.event.intervals) + len(one.event.labels))

@@ -206,7 +206,7 @@ class Cumulants(NamedTuple):
     variance: float
 
 
-class Step(NamedTuple):
+class TiltStep(NamedTuple):
     """A tilt, the epsilon that it serves best, the tilted variance, that of the integrand, and about ln delta."""
 
     tilt: float
@@ -238,10 +238,10 @@ class TiltTable:
 
     cumulants: Callable[[float], Cumulants]
     start: float
-    _octaves: list[Step] = field(default_factory=list)
-    _known: dict[float, Step] = field(default_factory=dict)
+    _octaves: list[TiltStep] = field(default_factory=list)
+    _known: dict[float, TiltStep] = field(default_factory=dict)
 
-    def serving(self, epsilon: float) -> Step:
+    def serving(self, epsilon: float) -> TiltStep:
         """The step near this epsilon; the first or the last one beyond the ends."""
         low, high = self._bracket(lambda step: step.epsilon > epsilon)
         while (nearest := min(low, high, key=lambda one: one.apart(epsilon))).apart(epsilon) > AWAY:
@@ -261,20 +261,20 @@ class TiltTable:
         return float(np.interp(-log_delta, [-low.log_delta, -high.log_delta], [low.epsilon, high.epsilon]))
 
     @property
-    def first(self) -> Step:
+    def first(self) -> TiltStep:
         """The step of the least tilt, which serves an epsilon of at most 0."""
         return self._bracket(lambda _: True)[0]
 
-    def step(self, tilt: float) -> Step:
+    def step(self, tilt: float) -> TiltStep:
         """The table's entry at a tilt > 0."""
         if tilt not in self._known:
             log_mean, mean, variance = self.cumulants(tilt)
             epsilon, spread = mean - 1 / tilt - 1 / (1 + tilt), variance + 1 / tilt**2 + 1 / (1 + tilt) ** 2
             height = log_mean - tilt * epsilon - math.log(tilt) - math.log1p(tilt)
-            self._known[tilt] = Step(tilt, epsilon, variance, spread, height - 0.5 * math.log(2 * math.pi * spread))
+            self._known[tilt] = TiltStep(tilt, epsilon, variance, spread, height - 0.5 * math.log(2 * math.pi * spread))
         return self._known[tilt]
 
-    def _bracket(self, enough: Callable[[Step], bool]) -> tuple[Step, Step]:
+    def _bracket(self, enough: Callable[[TiltStep], bool]) -> tuple[TiltStep, TiltStep]:
         """The octaves before and at the first for which this holds, as for all after it; an end twice if none does."""
         steps = self._octaves
         if not steps:

@@ -26,7 +26,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.grid_plan import AWAY, LEAST_TILT, Cumulants, Step, TiltTable
+from ldp_audit.losses.grid_plan import AWAY, LEAST_TILT, Cumulants, TiltStep, TiltTable
 from ldp_audit.losses.loss import EPS, VAGUE, Transform, Values
 
 _PRECISE = 28.0
@@ -110,7 +110,7 @@ class InversionPlan:
                 return Cumulants(here, (after - before) / (2 * away), variance)
             away = min(away / 2, 0.5 / math.sqrt(variance))
 
-    def _made(self, step: Step) -> TrapezoidRule | None:
+    def _made(self, step: TiltStep) -> TrapezoidRule | None:
         """The rule at a tilt; None where it would be too long, or no decay of M is known."""
         if not math.isfinite(step.epsilon):
             return None

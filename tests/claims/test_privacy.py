@@ -68,7 +68,7 @@ def test_outputs_that_depend_on_the_input_are_compared_by_value() -> None:
         ({x: Rational(1, 2), -x: Rational(1, 2)}, "outputs x and -x must differ, got 0 at x = 0"),
         (
             {1: T ** -abs(x - 1), 0: 1 - T ** -abs(x - 1)},
-            r"could not be shown .*: Abs\(x - 1\) is no",
+            r"could not be shown .*: derivatives do not settle it",
         ),
     ],
 )

@@ -24,7 +24,7 @@ from functools import cache
 from typing import Any
 
 from flint import arb, fmpq
-from sympy import Rational, erf, exp, log, oo
+from sympy import Rational, erf, exp, log, oo, pi, sqrt
 
 from ldp_audit.claims import at_most, differ, equal, less, order, recheck, somewhere
 from ldp_audit.claims.language.rounding import next_whole, rounded
@@ -48,7 +48,7 @@ def honest() -> tuple[Record, ...]:
     u, v, w = (Variable(name, 0, oo, open="left") for name in "uvw")
     e, z = Variable("e", 0, oo), Variable("z", -oo, oo)
     t = Variable("t", 1, oo, open="left", exp_of=u)
-    n = Variable("n", 1, 5, integer=True)
+    n, k = Variable("n", 1, 5, integer=True), Variable("k", 0, oo, integer=True)
     m = Variable("m", 0, n, integer=True)
     K = Variable("K", 0, oo, open="left")
     h = Variable("h", 0, Rational(1, 2))
@@ -88,6 +88,11 @@ def honest() -> tuple[Record, ...]:
         at_most(2 * (exp(e) - 1), e * (exp(e) + 1)),
         less(next_whole(u), u + 1),
         at_most(v, next_whole(v)),
+        at_most(k + 1, 2**k),
+        at_most(k, k**2),
+        at_most(3 * u, pi * u),
+        at_most(v + sqrt(u * v + 1), 2 * v + sqrt(u * v + 1)),
+        at_most(2 * x, 1, given=(less(x, y), at_most(2 * y, 1))),
         at_most(x, Rational(1, 2)),
         less(log(u), u - 1),
         equal(n, 3),
@@ -447,6 +452,11 @@ def _universal_is_false(
         if point is None:
             continue
         try:
+            premises = [
+                {**record, "left": low, "relation": how, "right": high} for low, how, high in record.get("given", ())
+            ]
+            if not all(_held(one, point) is True for one in premises):
+                continue
             if _held(record, point) is negated:
                 return f"{'holds' if negated else 'fails'} at {point}"
         except UndefinedError as error:

@@ -307,7 +307,6 @@ def _of_auditing() -> Calls:
     calls.add("Region.delta_lower", region.delta_lower, epsilon=0.1)
     calls.add("Region.epsilon_lower", region.epsilon_lower, delta=0.0)
     calls.add("Region.exceeds", region.exceeds, epsilon=0.1, delta=0.0)
-    calls.add("Region.distance", region.distance, epsilon=0.1, delta=0.0)
     calls.add("Curves", u.Curves, levels=(counts,), error=0.01)
     calls.add("Curves.delta_lower", curves.delta_lower, epsilons=0.1)
     calls.add("Curves.renyi_lower", curves.renyi_lower, orders=2.0)

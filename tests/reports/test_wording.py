@@ -32,7 +32,7 @@ K = Variable("K", 0, oo, open="left")
         (less(1 + EPSILON, T), "1 < t = e**(epsilon)", "Taylor polynomial"),
         (at_most(0, v**2 - v * x + x**2), "v real", "finds no point that violates it"),
         (less(erf(x) * (1 - x), Rational(3, 10)), "for all 0 <= x <= 1", "boxes cover the domain"),
-        (less(erf(x), 3), "for all 0 <= x <= 1", "over the whole domain at once"),
+        (less(exp(-erf(x)), 3 - erf(x)), "for all 0 <= x <= 1", "over the whole domain at once"),
         (at_most((T - 1) / (T + 1), EPSILON / 2), "1 < t = e**(epsilon)", "derivative by epsilon is"),
         (less(log(1 + y), 2 * y + 1), "log(y + 1) < 2*y + 1, that is log_1 < 2*y + 1", "hi_log_1 = y + 1 - 1 - log_1"),
         (at_most(exp(x), 1 + 2 * x), "exp_x = e**(x)", "times the Taylor polynomial of 1/exp_x"),
