@@ -457,9 +457,7 @@ def by_terms(claim: Universal, evidence: Evidence) -> None:
         node, text = parsed(read["is"]), read["is"]
         own = re.fullmatch(r"term_\d+_*", name) and name not in claim.domain
         require(own and names(text) <= claim.domain.keys(), "a term of what is unknown")
-        v = DomainVariable(name, **{key: read[key] for key in _ENDS}, integer=False, exp_of=None, log_of=None)
-        require(type(v.lower_open) is bool and type(v.upper_open) is bool, "a term whose ends are not well declared")
-        domain = claim.domain
+        v, domain = _letter(name, read), claim.domain
         if names(text):
             _require_range(node, v, claim, read.get("defined"))
             domain = {**domain, name: v}
@@ -471,6 +469,14 @@ def by_terms(claim: Universal, evidence: Evidence) -> None:
         claim = claim.mapped(_putting(node, name), domain)
         roots += _as_a_root(node, name)
     everywhere(replace(claim, premises=(*claim.premises, *roots)), evidence["proof"])
+
+
+def _letter(name: str, read: Mapping[str, Any]) -> DomainVariable:
+    """The variable that stands for a term, with the ends that the evidence gives it."""
+    ends = {key: read[key] for key in ("lower", "upper", "lower_open", "upper_open")}
+    flags = ends["lower_open"], ends["upper_open"]
+    require(all(type(flag) is bool for flag in flags), f"the ends of {name} are not well declared")
+    return DomainVariable(name, **ends, integer=False, exp_of=None, log_of=None)
 
 
 def _as_a_root(node: ast.expr, name: str) -> tuple[Relation, ...]:
@@ -559,8 +565,7 @@ def by_induction(claim: Universal, evidence: Evidence) -> None:
     for name, read in powers.items():
         known = re.fullmatch(r"power_\d+_*", name) and name not in domain
         require(known and names(read["base"]) <= others.keys(), "a power of what is unknown")
-        v = DomainVariable(name, **{k: read[k] for k in _ENDS}, integer=False, exp_of=None, log_of=None)
-        require(type(v.lower_open) is bool and type(v.upper_open) is bool, "a power whose ends are not well declared")
+        v = _letter(name, read)
         _require_within(range_of(parsed(f"({read['base']})**{own.name}"), spans), v)
         domain = {**domain, name: v}
 
@@ -576,9 +581,6 @@ def by_induction(claim: Universal, evidence: Evidence) -> None:
     require(claim.relation in ("<=", "<"), "an induction on no inequality")
     step = Universal(onwards(here[0]), claim.relation, onwards(here[2]), domain, dict(claim.given), (here,))
     everywhere(step, evidence["step"])
-
-
-_ENDS = ("lower", "upper", "lower_open", "upper_open")
 
 
 def _with_powers(text: str, n: str, first: int, letters: Mapping[str, str]) -> str:

@@ -13,11 +13,11 @@ from fractions import Fraction
 from math import floor, log10
 from typing import Any
 
-from sympy import Add, Expr, Integer, Mul, Pow, Rational, Symbol, log, oo
+from sympy import Add, Expr, Integer, Mul, Pow, Rational, Symbol, log
 
 from ldp_audit.claims.engines.evaluate import bounds_of, enclosure
 from ldp_audit.claims.language.rounding import Ceil
-from ldp_audit.claims.language.statement import Premise, Statement, written
+from ldp_audit.claims.language.statement import Premise, Statement, described_ends, written
 from ldp_audit.mechanisms.variable import Variable, substitute_domain, unused
 
 Prover = Callable[[Statement], dict[str, Any] | None]
@@ -161,7 +161,7 @@ def _named(statement: Statement, terms: dict[Variable, Expr]) -> Named:
 
 
 def _described(v: Variable, term: Expr) -> dict[str, Any]:
-    ends = {"lower": None if v.lower == -oo else written(v.lower), "upper": None if v.upper == oo else written(v.upper)}
+    ends = described_ends(v)
     if isinstance(term, Ceil):
         ends["upper"] = f"({ends['lower']}) + 1"
-    return {"is": written(term), **ends, "lower_open": v.lower_open, "upper_open": v.upper_open}
+    return {"is": written(term), **ends}

@@ -12,7 +12,7 @@ from typing import Any
 from sympy import Expr, Integer, Pow, oo
 
 from ldp_audit.claims.engines.terms import Enclosing, Prover
-from ldp_audit.claims.language.statement import Premise, Statement, written
+from ldp_audit.claims.language.statement import Premise, Statement, described_ends, written
 from ldp_audit.mechanisms.variable import Variable, substituted, unused
 
 
@@ -119,11 +119,6 @@ def _induction(statement: Statement, n: Variable, means: Means) -> dict[str, Any
     step = means.direct(replace(statement, left=ahead[0], right=ahead[1], given=(premise,), divisors=(), wrote=None))
     if step is None:
         return None
-    powers = {v.name: {"base": written(base), **_ends(v)} for v, base in letters.items()}
+    powers = {v.name: {"base": written(base), **described_ends(v)} for v, base in letters.items()}
     (begun,) = start["proofs"].values()
     return {"kind": "induction", "variable": n.name, "powers": powers, "start": begun, "step": step}
-
-
-def _ends(v: Variable) -> dict[str, Any]:
-    ends = {"lower": None if v.lower == -oo else written(v.lower), "upper": None if v.upper == oo else written(v.upper)}
-    return {**ends, "lower_open": v.lower_open, "upper_open": v.upper_open}

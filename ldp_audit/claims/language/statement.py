@@ -190,14 +190,21 @@ class Statement:
         return in_order(found, lambda variable: is_linked(variable, found))
 
 
+def described_ends(variable: Variable) -> dict[str, Any]:
+    """A variable's two ends in plain strings, None for infinite ones, and whether they are excluded."""
+    record: dict[str, Any] = {}
+    for side, end, is_open in (
+        ("lower", variable.lower, variable.lower_open),
+        ("upper", variable.upper, variable.upper_open),
+    ):
+        record |= {side: None if end in (oo, -oo) else written(end), f"{side}_open": is_open}
+    return record
+
+
 def describe_variable(variable: Variable, among: list[Variable]) -> dict[str, Any]:
     """A variable's domain in plain strings; its link to an exponent only if the exponent's variables are in the
     statement."""
-    record: dict[str, Any] = {"name": variable.name}
-    for side in ("lower", "upper"):
-        end = getattr(variable, side)
-        record[side] = None if end in (oo, -oo) else written(end)
-        record[f"{side}_open"] = getattr(variable, f"{side}_open")
+    record = {"name": variable.name, **described_ends(variable)}
     if variable.integer_valued:
         record["integer"] = True
     if variable.argument is not None and is_linked(variable, among):
