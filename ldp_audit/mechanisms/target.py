@@ -79,8 +79,10 @@ def _literal(target: str, node: ast.expr) -> Any:
     inner = node.operand if isinstance(node, ast.UnaryOp) and sign < 0 else node
     if isinstance(inner, ast.Constant) and isinstance(inner.value, bool | int | float):
         return inner.value if sign > 0 else -inner.value
+    if isinstance(node, ast.Constant) and isinstance(node.value, str | None):
+        return node.value
     got = _cut(ast.get_source_segment(target.strip(), node) or "something else")
-    raise ValueError(f"target {_cut(target)}: arguments must be numbers, True, False or inf, got {got}")
+    raise ValueError(f"target {_cut(target)}: arguments must be numbers, texts, True, False, None or inf, got {got}")
 
 
 def _imported(target: str, *, classes: bool) -> Any:
