@@ -39,6 +39,7 @@ def summarise(
         "implemented_epsilon": _implemented(mechanism),
         "worst_pair": [_plain(x) for x in pair],
         "moments": _moments(mechanism, pair),
+        "frequency_variance": _frequency_variances(mechanism),
         "profile": [{"epsilon": _plain(e), "delta": _plain(d)} for e, d in zip(levels, profile, strict=True)],
     }
 
@@ -70,6 +71,13 @@ def _moments(mechanism: Any, pair: Sequence[Any]) -> list[dict[str, Any]]:
         ]
     except ValueError:  # labels that are no numbers have no moments
         return []
+
+
+def _frequency_variances(mechanism: Any) -> list[dict[str, Any]]:
+    """n times the variance of an estimated frequency, at its ends, for mechanisms whose reports support values."""
+    if not isinstance(mechanism, Mechanism) or mechanism.supports() is None:
+        return []
+    return [{"frequency": end, "times_n": _plain(mechanism.frequency_variance(1, end))} for end in (0.0, 1.0)]
 
 
 def _plain(value: Any) -> Any:

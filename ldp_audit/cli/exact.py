@@ -54,6 +54,9 @@ def run(options: argparse.Namespace) -> int:
             say(f"  {name.replace('_', ' '):<20} {summary[name]}")
     for row in summary["moments"]:
         say(f"  at input {row['input']!s:<11} mean {_digits(row['mean'])}, variance {_digits(row['variance'])}")
+    if summary["frequency_variance"]:
+        rare, sure = (_digits(row["times_n"]) for row in summary["frequency_variance"])
+        say(f"  {'frequency variance':<20} from n reports: {rare}/n for a value of nobody, {sure}/n for one of all")
     say(f"  {'epsilon':>10}  delta")
     for row in summary["profile"]:
         say(f"  {row['epsilon']!s:>10}  {row['delta']:.12g}")

@@ -9,7 +9,11 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are import
     from ldp_audit.mechanisms.channel import SymbolicChannel as SymbolicChannel
     from ldp_audit.mechanisms.density import OUTPUT as OUTPUT
     from ldp_audit.mechanisms.finite_channel import FiniteChannel as FiniteChannel
+    from ldp_audit.mechanisms.frequency.hadamard_response import HadamardResponse as HadamardResponse
+    from ldp_audit.mechanisms.frequency.local_hashing import LocalHashing as LocalHashing
     from ldp_audit.mechanisms.frequency.randomized_response import RandomizedResponse as RandomizedResponse
+    from ldp_audit.mechanisms.frequency.subset_selection import SubsetSelection as SubsetSelection
+    from ldp_audit.mechanisms.frequency.unary_encoding import UnaryEncoding as UnaryEncoding
     from ldp_audit.mechanisms.mechanism import Parameter as Parameter
     from ldp_audit.mechanisms.noise.gaussian import Gaussian as Gaussian
     from ldp_audit.mechanisms.noise.laplace import Laplace as Laplace
@@ -36,6 +40,10 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are import
 FAMILIES = {
     "TwoPoint": "values.two_point",
     "RandomizedResponse": "frequency.randomized_response",
+    "UnaryEncoding": "frequency.unary_encoding",
+    "LocalHashing": "frequency.local_hashing",
+    "SubsetSelection": "frequency.subset_selection",
+    "HadamardResponse": "frequency.hadamard_response",
     "Piecewise": "values.piecewise",
     "Hybrid": "values.hybrid",
     "Laplace": "noise.laplace",

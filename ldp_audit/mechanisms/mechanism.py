@@ -27,6 +27,7 @@ from ldp_audit.losses.profile_loss import loss_of_profile
 from ldp_audit.mechanisms.channel_loss import channel_loss
 from ldp_audit.mechanisms.inputs import finite
 from ldp_audit.mechanisms.log_space import excess, levels
+from ldp_audit.mechanisms.supports import FrequencyEstimate, Supports
 from ldp_audit.mechanisms.variable import EPSILON, Variable
 from ldp_audit.numerics import as_float, exp_upwards, shown
 
@@ -244,9 +245,35 @@ class Mechanism(ABC):
         """k, if the reports are those of k-ary randomised response up to labels; else None."""
         return None
 
+    def supports(self) -> Supports | None:
+        """Which values a report supports, and how likely, where reports tell frequencies of values; else None."""
+        return None
+
+    def estimate(self, reports: ArrayLike) -> FrequencyEstimate:
+        """The frequencies of the values 0 .. k-1 among the reporters, unbiased, with exact standard errors.
+
+        reports: as `sample` gives them, for one axis of inputs.   Raises ValueError for no reports, for what is none,
+        and where reports tell no frequencies of values.
+        """
+        return self._told().estimate(reports)
+
+    def frequency_variance(self, n: int, frequency: ArrayLike = 0.0) -> NDArray[np.float64] | np.float64:
+        """The exact variance of the estimated frequency of a value, from n reports.
+
+        n: >= 1.   frequency: the value's share among the reporters, in [0, 1], any shape.   returns: its shape.
+        """
+        return self._told().variance(n, frequency)
+
+    def _told(self) -> Supports:
+        found = self.supports()
+        if found is None:
+            raise ValueError(f"reports must support values to estimate their frequencies, got those of {self!r}")
+        return found
+
     def mean(self, x: Any, /) -> Any:  # noqa: ARG002
         """E[report | x], by coordinate for vectors; ValueError where reports are not numbers."""
-        raise ValueError(f"moments need reports that are numbers, got those of {self!r}")
+        told = "" if self.supports() is None else "; frequency_variance(n) is that of an estimated frequency"
+        raise ValueError(f"moments need reports that are numbers, got those of {self!r}{told}")
 
     def variance(self, x: Any, /) -> Any:
         """Var[report | x], by coordinate for vectors; ValueError where reports are not numbers."""

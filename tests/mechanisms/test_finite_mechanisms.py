@@ -76,7 +76,7 @@ def test_epsilon_and_delta_are_the_largest_over_all_pairs_and_the_worst_pair_att
         (lambda: PerturbedSampling(1.0, 3, 3), "k must be a whole number from 1 to d - 1 = 2, got 3"),
         (lambda: PerturbedEncoding(1.0, 3, 0), "k must be a whole number >= 1, got 0"),
         (lambda: ExponentialSelection(1.0, 1), "d must be a whole number >= 2, got 1"),
-        (lambda: RandomizedResponse(1.0).mean(2), "x must be whole numbers in 0..1, got 2"),
+        (lambda: RandomizedResponse(1.0).log_prob(0, 2), "x must be whole numbers in 0..1, got 2"),
         (lambda: PerturbedSampling(1.0, 3, 1).log_prob(0, [1, 1, 0]), "with exactly 1 ones in each vector"),
         (lambda: PerturbedSampling(1.0, 3, 1).log_prob(5, [1, 0, 0]), "y must be an index in 0..2, or None"),
         (lambda: PerturbedSampling(1.0, 3, 1).log_prob(0, [0.5, 0.5, 0]), "x must be status vectors"),

@@ -27,6 +27,7 @@ from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.mechanism import FamilyExample, Losses, Mechanism, Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, Source, rarer_words
 from ldp_audit.mechanisms.short_words import SHORT, Draw, Labels
+from ldp_audit.mechanisms.supports import Supports
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 from ldp_audit.numerics import log_ratio
 
@@ -85,17 +86,14 @@ class RandomizedResponse(Mechanism):
         truth = -math.log1p((self.k - 1) * math.exp(-self.epsilon))
         return np.where(known, np.where(y == x, truth, truth - self.epsilon), -np.inf)[()]
 
-    def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """E[report | x] of the label as a number. Shape of x."""
-        uniform, kept = self._mixture()
-        return (kept * self._values(x).astype(np.float64) + uniform * (self.k - 1) / 2)[()]
+    def supports(self) -> Supports:
+        """See base: a report supports the value that it is."""
+        own, other = self._share_of_truth(), math.exp(-self.epsilon) * self._share_of_truth()
+        return Supports(self.k, own, (self.k - 1) * other, other, self._count)
 
-    def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Var[report | x] = q ((k**2 - 1) / 12 + (1 - q) (x - (k - 1) / 2)**2), q = k / (t + k - 1). Shape of x."""
-        uniform, kept = self._mixture()
-        away = self._values(x).astype(np.float64) - (self.k - 1) / 2
-        with np.errstate(over="ignore"):  # infinity beyond 10**154 values
-            return (uniform * ((self.k - 1.0) * (self.k + 1.0) / 12 + kept * away**2))[()]
+    def _count(self, reports: ArrayLike) -> tuple[int, NDArray[np.int64]]:
+        labels = whole_numbers("reports", array_of("reports", reports), 0, self.k - 1).reshape(-1).astype(np.int64)
+        return labels.size, np.bincount(labels, minlength=self.k)
 
     def reports(self) -> Sequence[int]:
         """0 .. k-1."""
@@ -104,11 +102,6 @@ class RandomizedResponse(Mechanism):
     def implemented(self, bits: int = 64) -> FiniteResponse:
         """The finite-precision distribution that `sample` draws from. ValueError unless bits are 2..64."""
         return FiniteResponse(self, bits)
-
-    def _mixture(self) -> tuple[float, float]:
-        """The weights of a uniform label, k / (t + k - 1), and of the value itself."""
-        lies = expit(math.log(self.k - 1) - self.epsilon)
-        return lies * self.k / (self.k - 1), -math.expm1(-self.epsilon) * self._share_of_truth()
 
     def _share_of_truth(self) -> float:
         return expit(self.epsilon - math.log(self.k - 1))
@@ -146,14 +139,6 @@ class FiniteResponse(WholeWords):
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the value x, nats; broadcasts; -inf where y is no value."""
         return self.law().log_prob(y, x)
-
-    def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """E[report | x] of the label as a number. Shape of x."""
-        return self.law().mean(x)
-
-    def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Var[report | x] of the label as a number. Shape of x."""
-        return self.law().variance(x)
 
     def draw(self, x: Any, source: Source) -> Any:
         """One report for each value."""

@@ -1,0 +1,252 @@
+"""Unary encoding: the value as k bits of which its own is one, each kept or flipped independently.
+
+A bit is reported as one with probability p if it is the value's own, else with probability q. Two values change two
+bits, so the privacy loss is that of two coordinates, whatever k: ln(p (1 - q) / ((1 - p) q)), its negative, or 0.
+Symmetric (the basic RAPPOR): p = s / (s + 1) and q = 1 / (s + 1), s = e**(epsilon/2). Optimised: p = 1/2 and q = 1 /
+(t + 1), the least variance of rare values.
+
+The sampler makes a bit one where a word is among the lowest A of 2**bits (its own) or the lowest B (another); B is
+rounded up, so that the implemented ratio A (2**bits - B) / ((2**bits - A) B) is at most t.
+
+Sources: Erlingsson, Pihur, Korolova, RAPPOR (CCS 2014); Wang, Blocki, Li, Jha (USENIX Security 2017).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sympy import Expr, Rational
+
+from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
+from ldp_audit.mechanisms.finite_precision import WholeWords
+from ldp_audit.mechanisms.frequency.values import VALUES, values_of
+from ldp_audit.mechanisms.inputs import array_of, numbers_of
+from ldp_audit.mechanisms.log_space import expit
+from ldp_audit.mechanisms.mechanism import BUDGET, FamilyExample, Losses, Mechanism
+from ldp_audit.mechanisms.randomness import NumpySource, Source, rarer_words
+from ldp_audit.mechanisms.short_words import BLOCK
+from ldp_audit.mechanisms.supports import Supports, report_rows
+from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
+from ldp_audit.numerics import as_float, log_ratio, shown
+
+_FIRST = Variable("z", 0, 1, integer=True)
+"""Which of two values is the input."""
+_LISTED = 10
+"""The most bits whose 2**k reports are listed."""
+
+
+@dataclass(frozen=True)
+class UnaryEncoding(Mechanism):
+    """Values 0 .. k-1; the report is k bits, uint8, one more axis at the end.
+
+    epsilon: nats, > 0, finite.   k: a whole number >= 2.   kind: "optimised", "symmetric", or "given" (see `of`).
+    p, q: the probabilities of a one, where the kind is "given". Raises ValueError for anything else.
+    """
+
+    epsilon: float
+    k: int
+    kind: Literal["optimised", "symmetric", "given"] = "optimised"
+    p: float | None = None
+    q: float | None = None
+
+    parameters = (BUDGET, VALUES)
+    example = FamilyExample(
+        "UnaryEncoding(epsilon=1, k=3)",
+        "the two bits of two values, of which z is the input, as all others have one law for both; t = e^epsilon",
+        worst=((1, {"z": 0}), (1, {"z": 1})),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kind not in ("optimised", "symmetric", "given"):
+            raise ValueError(f'kind must be "optimised", "symmetric" or "given", got {self.kind!r}')
+        given = [self.kind == "given", self.p is not None, self.q is not None]
+        if any(given) and not all(given):
+            raise ValueError(f'p and q must be given where kind is "given", and there alone, got {self!r}')
+        if self.kind == "given":
+            exact = UnaryEncoding._epsilon(self.p, self.q)
+            if not math.isclose(self.epsilon, exact, rel_tol=1e-12):
+                raise ValueError(f"epsilon must be {exact!r}, that of p and q, got {self.epsilon!r}")
+
+    def __repr__(self) -> str:
+        given = f", p={self.p!r}, q={self.q!r}" if self.kind == "given" else ""
+        return f"UnaryEncoding(epsilon={self.epsilon!r}, k={self.k!r}, kind={self.kind!r}{given})"
+
+    @classmethod
+    def of(cls, p: float, q: float, k: int) -> UnaryEncoding:
+        """Bits that are one with probability p (the value's own) and q (another), 0 < q < p < 1; ValueError else."""
+        return cls(cls._epsilon(p, q), k, "given", as_float(p), as_float(q))
+
+    @staticmethod
+    def _epsilon(p: Any, q: Any) -> float:
+        own, other = as_float(p), as_float(q)
+        if not 0 < other < own < 1:
+            raise ValueError(f"p and q must be numbers with 0 < q < p < 1, got {shown(p)} and {shown(q)}")
+        odds = Fraction(own) * (1 - Fraction(other)) / ((1 - Fraction(own)) * Fraction(other))
+        return log_ratio(odds.numerator, odds.denominator)
+
+    def symbolic(self) -> SymbolicChannel:
+        """The law of the bits of two values, in z and t = e**epsilon (s = e**(epsilon/2) for the symmetric kind)."""
+        own, other = self._formulas()
+        ones = [other + (own - other) * Ind(_FIRST, place) for place in (0, 1)]
+        atoms = [
+            ((first, second), (ones[0] if first else 1 - ones[0]) * (ones[1] if second else 1 - ones[1]))
+            for first, second in ((1, 1), (1, 0), (0, 1), (0, 0))
+        ]
+        return SymbolicChannel(f"{self.kind} unary encoding, two bits", inputs=_FIRST, atoms=atoms)
+
+    def ones(self) -> tuple[float, float]:
+        """p and q: the probability of a one at the value's own place, and at another."""
+        if self.p is not None and self.q is not None:
+            return self.p, self.q
+        if self.kind == "symmetric":
+            return expit(self.epsilon / 2), expit(-self.epsilon / 2)
+        return 0.5, expit(-self.epsilon)
+
+    def losses(self) -> Losses:
+        """epsilon, where the first value's bit is one and the second's zero; 0 where both are the same."""
+        own, other = self.ones()
+        return Losses([self.epsilon], [math.log(own) + math.log1p(-other)])
+
+    def supports(self) -> Supports:
+        """See base: a report supports the values of its ones."""
+        own, other = self.ones()
+        missed = other if self.kind == "symmetric" else 1 - own
+        return Supports(self.k, own, missed, other, self._count)
+
+    def _count(self, reports: ArrayLike) -> tuple[int, NDArray[np.int64]]:
+        given = array_of("reports", reports)
+        if given.dtype == np.uint8 and given.ndim == 2 and given.shape[1] == self.k and given.max(initial=0) <= 1:
+            return len(given), given.sum(axis=0, dtype=np.int64)  # without a copy of eight times the size
+        rows = report_rows(given, [1] * self.k)
+        return len(rows), rows.sum(axis=0)
+
+    def inputs(self, count: int) -> NDArray[np.int64]:  # noqa: ARG002
+        """See base: all of them."""
+        return np.arange(self.k)
+
+    def worst_pair(self) -> tuple[int, int]:
+        """0 and 1; any two values attain the suprema."""
+        return 0, 1
+
+    def reports(self) -> Sequence[tuple[int, ...]] | None:
+        """All 2**k reports, for up to ten values."""
+        return list(product((0, 1), repeat=self.k)) if self.k <= _LISTED else None
+
+    def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Log probability of the bits y, shape (..., k), at the value x, shape (...); broadcasts; -inf for no bits."""
+        return self.log_prob_at(y, x, *_logs(*self.ones()))
+
+    def log_prob_at(self, y: ArrayLike, x: ArrayLike, own: Logs, other: Logs) -> NDArray[np.float64] | np.float64:
+        """`log_prob`, for given log probabilities of a zero and of a one, at the value's own place and at another."""
+        bits, values = numbers_of("y", y), values_of(array_of("x", x), self.k)
+        if bits.ndim == 0 or bits.shape[-1] != self.k:
+            raise ValueError(f"y must be bits of shape (..., {self.k}), got shape {bits.shape}")
+        ones = (bits == 1).sum(axis=-1)
+        at = np.asarray(values, np.int64)[..., None]
+        mine = np.take_along_axis(*np.broadcast_arrays(bits, at), axis=-1)[..., 0] == 1
+        rest = (ones - mine) * other[1] + (self.k - 1 - (ones - mine)) * other[0]
+        known = np.all((bits == 0) | (bits == 1), axis=-1)
+        return np.where(known, rest + np.where(mine, own[1], own[0]), -np.inf)[()]
+
+    def implemented(self, bits: int = 64) -> FiniteUnaryEncoding:
+        """The finite-precision distribution that `sample` draws from. ValueError unless bits are 2..64."""
+        return FiniteUnaryEncoding(self, bits)
+
+    def _formulas(self) -> tuple[Expr, Expr]:
+        if self.kind == "given":
+            return Rational(Fraction(self.p)), Rational(Fraction(self.q))  # type: ignore[arg-type]
+        if self.kind == "symmetric":
+            return ROOT_T / (ROOT_T + 1), 1 / (ROOT_T + 1)
+        return Rational(1, 2), 1 / (T + 1)
+
+
+Logs = tuple[float, float]
+
+
+def _logs(own: float, other: float) -> tuple[Logs, Logs]:
+    """Log probabilities of a zero and of a one, at the value's own place and at another."""
+    return (math.log1p(-own), math.log(own)), (math.log1p(-other), math.log(other))
+
+
+@dataclass(frozen=True)
+class FiniteUnaryEncoding(WholeWords):
+    """Unary encoding with probabilities in whole words."""
+
+    mechanism: UnaryEncoding
+
+    def counts(self) -> tuple[int, int]:
+        """A and B: the words that make a bit one, at the value's own place and at another; half if bits are uniform."""
+        m, total = self.mechanism, 2**self.bits
+        if m.kind == "given":
+            own = min(max(round(Fraction(m.p) * total), 1), total - 1)  # type: ignore[arg-type]
+            p, q = Fraction(m.p), Fraction(m.q)  # type: ignore[arg-type]
+            odds = (1 - p) * q / (p * (1 - q))  # 1/t
+            other = math.ceil(total * own * odds / (own * odds + total - own))
+            return own, min(other, own)
+        half = total // 2
+        other = rarer_words(m.epsilon / 2 if m.kind == "symmetric" else m.epsilon, 1, total)
+        if other is None:
+            return half, half
+        return (total - other if m.kind == "symmetric" else half), other
+
+    def exact_epsilon(self) -> float:
+        """The implemented epsilon, nats: at most the mechanism's."""
+        own, other = self.counts()
+        total = 2**self.bits
+        return min(log_ratio(own * (total - other), (total - own) * other), self.mechanism.epsilon)
+
+    def losses(self) -> Losses:
+        """The implemented epsilon, where the first value's bit is one and the second's zero."""
+        own, other = self.counts()
+        return Losses([self.exact_epsilon()], [log_ratio(own * (2**self.bits - other), 4**self.bits)])
+
+    def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Log probability of the bits y at the value x, from the counts of words; broadcasts."""
+        total = 2**self.bits
+        own, other = ((log_ratio(total - one, total), log_ratio(one, total)) for one in self.counts())
+        return self.mechanism.log_prob_at(y, x, own, other)
+
+    def draw(self, x: Any, source: Source) -> Any:
+        """k bits for each value."""
+        xp, k = source.xp, self.mechanism.k
+        values = xp.astype(values_of(x, k, xp), xp.int64)
+        own, other = (count - 2 ** (self.bits - 1) for count in self.counts())
+        mine = values[..., None] == source.constant(np.arange(k), xp.int64)
+        limits = source.constant([own, other], xp.int64)
+        words = source.words((*values.shape, k), self.bits)
+        return xp.astype(words < xp.where(mine, limits[0], limits[1]), xp.uint8)
+
+    def drawn(self, x: Any, source: Source) -> Any:
+        """`draw`; for numpy and 64-bit words, the same distribution by the first 16 bits of most words."""
+        if not isinstance(source, NumpySource) or self.bits < 64:
+            return self.draw(x, source)
+        k = self.mechanism.k
+        values = values_of(x, k).reshape(-1).astype(np.int64)
+        found = np.empty((values.size, k), np.uint8)
+        step = max(1, BLOCK // k)
+        for start in range(0, values.size, step):
+            self._fill(found[start : start + step], values[start : start + step], source)
+        return found.reshape(*x.shape, k)
+
+    def _fill(self, block: NDArray[np.uint8], values: NDArray[np.int64], source: NumpySource) -> None:
+        """Bits for a block of values; where a word's first 16 bits are those of the limit, the others decide."""
+        own, other = (count - 2**63 for count in self.counts())
+        short = source.short_words(block.size)
+        rows = short.reshape(block.shape)
+        mine = np.arange(0, block.size, block.shape[1]) + values
+        flat = block.reshape(-1)
+        np.less(rows, np.int16(other >> 48), out=block.view(np.bool_))
+        flat[mine] = short[mine] < own >> 48
+        tied = short == np.int16(other >> 48)
+        tied[mine] = short[mine] == own >> 48
+        open_places = np.flatnonzero(tied)
+        limits = np.where(values[open_places // block.shape[1]] == open_places % block.shape[1], own, other)
+        flat[open_places] = source.lengthened(short, open_places) < limits
