@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ldp_audit import moved
 
 if TYPE_CHECKING:
+    from ldp_audit.accounting import choose as choose
     from ldp_audit.auditing import audit as audit
     from ldp_audit.auditing import fit as fit
     from ldp_audit.auditing import plan as plan
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
     from ldp_audit.implementations import implementation as implementation
     from ldp_audit.mechanisms import TwoPoint as TwoPoint
 
-__all__ = ["TwoPoint", "audit", "fit", "implementation", "plan", "search"]
+__all__ = ["TwoPoint", "audit", "choose", "fit", "implementation", "plan", "search"]
 
 _HOME = {
     "TwoPoint": "ldp_audit.mechanisms",
     "audit": "ldp_audit.auditing",
+    "choose": "ldp_audit.accounting",
     "fit": "ldp_audit.auditing",
     "implementation": "ldp_audit.implementations",
     "plan": "ldp_audit.auditing",

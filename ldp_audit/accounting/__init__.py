@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded on first use
     from ldp_audit.accounting.calibrate import calibrate as calibrate
+    from ldp_audit.accounting.choose import choose as choose
     from ldp_audit.accounting.privacy_loss import PrivacyLoss as PrivacyLoss
     from ldp_audit.accounting.privacy_loss import PrivacyProfile as PrivacyProfile
     from ldp_audit.accounting.privacy_loss import compose as compose
@@ -24,6 +25,7 @@ _HOME = {
     "PrivacyLoss": "ldp_audit.accounting.privacy_loss",
     "PrivacyProfile": "ldp_audit.accounting.privacy_loss",
     "calibrate": "ldp_audit.accounting.calibrate",
+    "choose": "ldp_audit.accounting.choose",
     "compose": "ldp_audit.accounting.privacy_loss",
     "nfdp": "ldp_audit.accounting.subsample",
     "privacy_loss": "ldp_audit.accounting.privacy_loss",

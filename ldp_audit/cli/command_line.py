@@ -28,6 +28,7 @@ COMMANDS = {
     "check": "settle a paper's claims, or your own, and write the report",
     "recheck": "verify a report's proofs and refutations again, without the engines",
     "exact": "print what is known exactly of a mechanism: epsilon, profile, moments",
+    "choose": "which mechanism answers a question with the least error at a budget",
     "audit": "bound a sampler's epsilon from below, by its outputs",
     "account": "what a protocol spends, in every convention",
     "data": "fetch MNIST, Fashion-MNIST or ADULT out of a software package, for `train`",

@@ -179,6 +179,11 @@ class Mechanism(ABC):
         """All possible reports, where they are finitely many and can be listed; else None."""
         return None
 
+    def report_bits(self) -> float:
+        """log2 of the number of possible reports; 64, a floating-point number, where they are not listed."""
+        listed = self.reports()
+        return 64.0 if listed is None else math.log2(len(listed))
+
     def breakpoints(self, x: Any) -> Sequence[float] | None:  # noqa: ARG002
         """Ascending numbers between which the density at the single input x is smooth; None without a density.
 

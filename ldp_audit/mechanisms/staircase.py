@@ -65,6 +65,10 @@ class Staircase(Mechanism):
         """Log probability of no report."""
         return -math.inf
 
+    def report_bits(self) -> float:
+        """log2 of the number of outputs, and of none where that is possible."""
+        return math.log2(sum(self.sides()) + (self.none_log_prob() > -math.inf))
+
     def favoured_log_prob(self) -> float:
         """Log probability that the report is a favoured output."""
         favoured, others = self.sides()

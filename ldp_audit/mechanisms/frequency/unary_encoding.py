@@ -136,6 +136,10 @@ class UnaryEncoding(Mechanism):
         """0 and 1; any two values attain the suprema."""
         return 0, 1
 
+    def report_bits(self) -> float:
+        """See base: k."""
+        return float(self.k)
+
     def reports(self) -> Sequence[tuple[int, ...]] | None:
         """All 2**k reports, for up to ten values."""
         return list(product((0, 1), repeat=self.k)) if self.k <= _LISTED else None

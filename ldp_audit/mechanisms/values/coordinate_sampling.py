@@ -89,6 +89,10 @@ class CoordinateSampling(Mechanism):
         share = SAMPLED / LENGTH.variable
         return thinned(self.coordinate().symbolic(), "one of d coordinates, k of them sampled", share, 1 / share)
 
+    def report_bits(self) -> float:
+        """See base: of k indices and values."""
+        return self.k * (math.log2(self.d) + self.coordinate().report_bits())
+
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats: k times the value mechanism's."""
         part = self.coordinate().exact_epsilon()

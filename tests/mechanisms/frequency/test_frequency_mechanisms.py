@@ -87,19 +87,22 @@ def test_the_probabilities_of_support_are_those_of_the_law(m: Any) -> None:
 
 @together("m", SMALL)
 def test_the_estimate_is_unbiased_and_has_the_stated_variance(m: Any) -> None:
-    """Over all pairs of reports of two clients with the values 0 and 1, and of two with 0."""
-    reports = list(m.reports())
-    for values, share in (((0, 1), 0.5), ((0, 0), 1.0)):
-        weights = np.outer(*(law(m, x) for x in values)).ravel()
-        estimates = np.array(
-            [m.estimate(np.asarray(pair)).frequencies for pair in itertools.product(reports, repeat=2)]
-        )
-        truth = np.bincount(values, minlength=m.k) / 2
-        mean = weights @ estimates
+    """One report of each value, over all reports; those of n clients are independent, and their estimates a mean."""
+    estimates = np.array([m.estimate(np.asarray([y])).frequencies for y in m.reports()])
+    for x in range(m.k):
+        mean, truth = law(m, x) @ estimates, (np.arange(m.k) == x).astype(np.float64)
         assert mean == pytest.approx(truth, abs=1e-10)
-        variance = weights @ (estimates - mean) ** 2
-        assert variance[0] == pytest.approx(float(m.frequency_variance(2, share)), rel=1e-10)
-        assert variance == pytest.approx(m.frequency_variance(2, truth), rel=1e-10)
+        assert law(m, x) @ (estimates - mean) ** 2 == pytest.approx(m.frequency_variance(1, truth), rel=1e-10)
+    shares = np.linspace(0, 1, 5)
+    at_ends = m.frequency_variance(1, [0.0, 1.0])
+    assert m.frequency_variance(40, shares) == pytest.approx(((1 - shares) * at_ends[0] + shares * at_ends[1]) / 40)
+
+
+def test_the_estimate_of_two_reports_is_the_mean_of_the_estimates_of_each() -> None:
+    for m in SMALL:
+        first, second = m.reports()[0], m.reports()[-1]
+        alone = [m.estimate(np.asarray([y])).frequencies for y in (first, second)]
+        assert m.estimate(np.asarray([first, second])).frequencies == pytest.approx(np.mean(alone, axis=0), abs=1e-12)
 
 
 def _ye_barg(t: Any, k: int, w: int) -> Any:
