@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are import
     from ldp_audit.mechanisms.finite_channel import FiniteChannel as FiniteChannel
     from ldp_audit.mechanisms.frequency.hadamard_response import HadamardResponse as HadamardResponse
     from ldp_audit.mechanisms.frequency.local_hashing import LocalHashing as LocalHashing
+    from ldp_audit.mechanisms.frequency.memoised import Memoised as Memoised
     from ldp_audit.mechanisms.frequency.randomized_response import RandomizedResponse as RandomizedResponse
     from ldp_audit.mechanisms.frequency.subset_selection import SubsetSelection as SubsetSelection
     from ldp_audit.mechanisms.frequency.unary_encoding import UnaryEncoding as UnaryEncoding
@@ -60,6 +61,7 @@ COMPOSED = {
     "CoordinateSampling": "values.coordinate_sampling",
     "TwoStage": "selection.two_stage",
     "RandomProjection": "values.random_projection",
+    "Memoised": "frequency.memoised",
     "FiniteChannel": "finite_channel",
 }
 """The families that are built from other mechanisms or from a matrix."""

@@ -17,8 +17,10 @@ from ldp_audit.mechanisms import (
     DuchiVector,
     FiniteChannel,
     Hybrid,
+    Memoised,
     PerturbedSampling,
     Piecewise,
+    RandomizedResponse,
     RandomProjection,
     SubsampleRelease,
     SymbolicWeights,
@@ -38,6 +40,7 @@ MECHANISMS: dict[str, Any] = {
     **{entry.name: entry.mechanism() for entry in ENTRIES},
     "FiniteChannel": FiniteChannel(MATRIX),
     "DuchiVector": DuchiVector(1.0, 3),  # as many draws whatever they give
+    "Memoised": Memoised(RandomizedResponse(1.0, 3), RandomizedResponse(2.0, 3)),  # of few draws
     "RandomProjection": RandomProjection.drawn(TwoPoint(1.0), 4, 2, np.random.default_rng(1), clip=True),
     "TwoStage": TwoStage(PerturbedSampling(1.0, 3, 1), TwoPoint(0.5), clip=True),  # its pair attains the profile
 }

@@ -146,7 +146,7 @@ class UnaryEncoding(Mechanism):
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the bits y, shape (..., k), at the value x, shape (...); broadcasts; -inf for no bits."""
-        return self.log_prob_at(y, x, *_logs(*self.ones()))
+        return self.log_prob_at(y, x, *bit_logs(*self.ones()))
 
     def log_prob_at(self, y: ArrayLike, x: ArrayLike, own: Logs, other: Logs) -> NDArray[np.float64] | np.float64:
         """`log_prob`, for given log probabilities of a zero and of a one, at the value's own place and at another."""
@@ -175,7 +175,7 @@ class UnaryEncoding(Mechanism):
 Logs = tuple[float, float]
 
 
-def _logs(own: float, other: float) -> tuple[Logs, Logs]:
+def bit_logs(own: float, other: float) -> tuple[Logs, Logs]:
     """Log probabilities of a zero and of a one, at the value's own place and at another."""
     return (math.log1p(-own), math.log(own)), (math.log1p(-other), math.log(other))
 
@@ -214,43 +214,43 @@ class FiniteUnaryEncoding(WholeWords):
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the bits y at the value x, from the counts of words; broadcasts."""
+        return self.mechanism.log_prob_at(y, x, *self.logs())
+
+    def logs(self) -> tuple[Logs, Logs]:
+        """Log probabilities of a zero and of a one, at the value's own place and at another."""
         total = 2**self.bits
         own, other = ((log_ratio(total - one, total), log_ratio(one, total)) for one in self.counts())
-        return self.mechanism.log_prob_at(y, x, own, other)
+        return own, other
 
     def draw(self, x: Any, source: Source) -> Any:
         """k bits for each value."""
         xp, k = source.xp, self.mechanism.k
         values = xp.astype(values_of(x, k, xp), xp.int64)
+        return self.perturbed(values[..., None] == source.constant(np.arange(k), xp.int64), source)
+
+    def perturbed(self, bits: Any, source: Source) -> Any:
+        """Bits of any shape, each one with the probability of an own one where it is one, else with that of another's.
+
+        For numpy and 64-bit words the first 16 bits of most words decide.
+        """
+        xp = source.xp
         own, other = (count - 2 ** (self.bits - 1) for count in self.counts())
-        mine = values[..., None] == source.constant(np.arange(k), xp.int64)
+        ones = bits == 1
+        if isinstance(source, NumpySource) and self.bits == 64:
+            found, flat = np.empty(ones.size, np.uint8), ones.reshape(-1)
+            for start in range(0, flat.size, BLOCK):
+                part = slice(start, start + BLOCK)
+                _fill(found[part].view(np.bool_), flat[part], (own, other), source)
+            return found.reshape(ones.shape)
         limits = source.constant([own, other], xp.int64)
-        words = source.words((*values.shape, k), self.bits)
-        return xp.astype(words < xp.where(mine, limits[0], limits[1]), xp.uint8)
+        words = source.words(tuple(ones.shape), self.bits)
+        return xp.astype(words < xp.where(ones, limits[0], limits[1]), xp.uint8)
 
-    def drawn(self, x: Any, source: Source) -> Any:
-        """`draw`; for numpy and 64-bit words, the same distribution by the first 16 bits of most words."""
-        if not isinstance(source, NumpySource) or self.bits < 64:
-            return self.draw(x, source)
-        k = self.mechanism.k
-        values = values_of(x, k).reshape(-1).astype(np.int64)
-        found = np.empty((values.size, k), np.uint8)
-        step = max(1, BLOCK // k)
-        for start in range(0, values.size, step):
-            self._fill(found[start : start + step], values[start : start + step], source)
-        return found.reshape(*x.shape, k)
 
-    def _fill(self, block: NDArray[np.uint8], values: NDArray[np.int64], source: NumpySource) -> None:
-        """Bits for a block of values; where a word's first 16 bits are those of the limit, the others decide."""
-        own, other = (count - 2**63 for count in self.counts())
-        short = source.short_words(block.size)
-        rows = short.reshape(block.shape)
-        mine = np.arange(0, block.size, block.shape[1]) + values
-        flat = block.reshape(-1)
-        np.less(rows, np.int16(other >> 48), out=block.view(np.bool_))
-        flat[mine] = short[mine] < own >> 48
-        tied = short == np.int16(other >> 48)
-        tied[mine] = short[mine] == own >> 48
-        open_places = np.flatnonzero(tied)
-        limits = np.where(values[open_places // block.shape[1]] == open_places % block.shape[1], own, other)
-        flat[open_places] = source.lengthened(short, open_places) < limits
+def _fill(found: NDArray[np.bool_], ones: NDArray[np.bool_], limits: tuple[int, int], source: NumpySource) -> None:
+    """Whether a word is below the first limit, where `ones` holds, or the second; decided by 16 bits where they do."""
+    short, (own, other) = source.short_words(ones.size), limits
+    limit = np.where(ones, np.int16(own >> 48), np.int16(other >> 48))
+    np.less(short, limit, out=found)
+    tied = np.flatnonzero(short == limit)
+    found[tied] = source.lengthened(short, tied) < np.where(ones[tied], own, other)

@@ -213,7 +213,7 @@ def test_where_16_bits_do_not_decide_the_whole_word_does(kind: Any) -> None:
     own, other = (count - 2**63 for count in law.counts())
     for word in (own - 1, own, own + 1, other - 1, other, other + 1):
         source = _Near(np.array([word >> 48], np.int16), np.array([word]))
-        drawn = law.drawn(np.array([0, 1, 1]), source)
+        drawn = law.draw(np.array([0, 1, 1]), source)
         expected = [[word < own, word < other], [word < other, word < own], [word < other, word < own]]
         assert drawn.tolist() == [[int(one) for one in row] for row in expected]
 
