@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations, zip_longest
+from functools import lru_cache
+from itertools import combinations, permutations, zip_longest
 from typing import Any
 
 from sympy import Add, Expr, Integer, Max, Min, Mul, exp, expand_log, log, simplify, sympify
 
+from ldp_audit.claims.engines.enumeration import values_of
 from ldp_audit.claims.language.statement import Statement, at_most, differ, equal, less
 from ldp_audit.claims.settling import BadClaimError, settle
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT, Piece
-from ldp_audit.mechanisms.variable import Variable, exact, ranges_over_all_exponentials
+from ldp_audit.mechanisms.variable import Variable, exact, ranges_over_all_exponentials, substituted
 from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
 from ldp_audit.numerics import instance
 
@@ -71,7 +73,8 @@ def is_private(
         )
     require_channel(law)
     if neighbour is None:
-        return _parts(law, law.twin(), t, delta)
+        by_value = () if approximate else _values_private(law, t)
+        return by_value or _parts(law, law.twin(), t, delta)
     _require_neighbour(law, neighbour)
     return tuple(
         part
@@ -123,7 +126,9 @@ def require_channel(law: SymbolicChannel | SymbolicWeights) -> None:
     else:
         _require_atoms(law)
         _require_pieces(law)
-    _require(law, equal(law.total(), 1), "the probabilities must add up to 1")
+    rows = _rows_by_value(law) if isinstance(law, SymbolicChannel) else None
+    for total in [law.total()] if rows is None else dict.fromkeys(Add(*row) for row in rows):
+        _require(law, equal(total, 1), "the probabilities must add up to 1")
 
 
 def _atoms_private(mine: SymbolicChannel, theirs: SymbolicChannel, t: Any) -> list[Statement]:
@@ -133,6 +138,30 @@ def _atoms_private(mine: SymbolicChannel, theirs: SymbolicChannel, t: Any) -> li
         at_theirs = theirs.probability_of(one.output) if moving else other.probability
         parts.append(at_most(one.probability, t * at_theirs, f"output {one.output}: at most {t} times as likely"))
     return parts
+
+
+def _values_private(law: SymbolicChannel, t: Any) -> tuple[Statement, ...]:
+    """One part for each different pair of probabilities that an output has at two values; see `_rows_by_value`.
+
+    Of vectors many outputs have the same probabilities, at other values.
+    """
+    rows, parts = _rows_by_value(law), {}
+    values = values_of(law.inputs[0]) if rows else range(0)
+    for (first, one), (second, other) in permutations(zip(values, rows or (), strict=True), 2):
+        for atom, likely, rare in zip(law.atoms, one, other, strict=True):
+            if likely != rare and (likely, rare) not in parts:
+                where = f"{law.inputs[0]} = {first} against {second}"
+                parts[likely, rare] = at_most(likely, t * rare, f"output {atom.output}, {where}: at most {t} times")
+    return tuple(parts.values())
+
+
+@lru_cache(maxsize=8)
+def _rows_by_value(law: SymbolicChannel) -> list[list[Expr]] | None:
+    """The probabilities of all outputs at each value of the only input; None but for vectors and a finite range."""
+    if not law.is_vector() or len(law.inputs) != 1 or not values_of(law.inputs[0]):
+        return None
+    swaps = [{law.inputs[0]: Integer(value)} for value in values_of(law.inputs[0])]
+    return [[substituted(atom.probability, swap) for atom in law.atoms] for swap in swaps]
 
 
 def _pieces_private(mine: SymbolicChannel, theirs: SymbolicChannel, t: Any) -> list[Statement]:
@@ -226,13 +255,17 @@ def _require_neighbour(law: SymbolicChannel, neighbour: SymbolicChannel) -> None
 
 
 def _require_atoms(channel: SymbolicChannel) -> None:
-    for index, atom in enumerate(channel.atoms):
-        _require(channel, at_most(0, atom.probability), f"the probability of output {atom.output} must be >= 0")
-        for later in channel.atoms[index + 1 :]:
-            pairs = zip(atom.coordinates(), later.coordinates(), strict=True)
-            apart = (
-                differ(*next(pairs)) if not channel.is_vector() else differ(Add(*((a - b) ** 2 for a, b in pairs)), 0)
-            )
+    rows, shown = _rows_by_value(channel), set()
+    for place, atom in enumerate(channel.atoms):
+        for probability in [atom.probability] if rows is None else [row[place] for row in rows]:
+            if probability not in shown:
+                _require(channel, at_most(0, probability), f"the probability of output {atom.output} must be >= 0")
+            shown.add(probability)
+        for later in channel.atoms[place + 1 :]:
+            pairs = list(zip(atom.coordinates(), later.coordinates(), strict=True))
+            if any(a.is_Rational and b.is_Rational and a != b for a, b in pairs):
+                continue
+            apart = differ(*pairs[0]) if not channel.is_vector() else differ(Add(*((a - b) ** 2 for a, b in pairs)), 0)
             _require(channel, apart, f"outputs {atom.output} and {later.output} must differ")
 
 

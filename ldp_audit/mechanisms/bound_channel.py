@@ -132,14 +132,18 @@ class BoundChannel(Mechanism):
     def log_prob(self, y: ArrayLike, *x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y if it is an atom, else log density; broadcasts; -inf off the support."""
         self._require(x)
+        if self.channel.is_vector():
+            return np.vectorize(self._log_prob_of_atom, otypes=[np.float64])(self._places(y), *x)[()]
         with np.errstate(invalid="ignore"):  # NaN is off the support
             return np.vectorize(self._log_prob, otypes=[np.float64])(numbers_of("y", y), *x)[()]
 
-    def outputs(self) -> tuple[float, ...]:
-        """The outputs that are atoms."""
+    def outputs(self) -> tuple[Any, ...]:
+        """The outputs that are atoms: numbers, or tuples of numbers."""
+        if self.channel.is_vector():
+            return tuple(tuple(map(float, output)) for output in self._outputs)
         return tuple(float(output) for output in self._outputs)
 
-    def reports(self) -> tuple[float, ...] | None:
+    def reports(self) -> tuple[Any, ...] | None:
         """The outputs that are atoms; None for a distribution with a density."""
         return None if self.channel.pieces else self.outputs()
 
@@ -217,7 +221,8 @@ class BoundChannel(Mechanism):
     def _outputs(self) -> list[Any]:
         if self.channel.outputs_depend_on_inputs():
             raise ValueError(f"{self.channel.name!r}: outputs that depend on the input are not solved; use is_private")
-        outputs = [self._number(atom.output) for atom in self.channel.atoms]
+        outputs: list[Any] = [tuple(map(self._number, atom.coordinates())) for atom in self.channel.atoms]
+        outputs = outputs if self.channel.is_vector() else [output[0] for output in outputs]
         if len(set(outputs)) < len(outputs):
             raise ValueError(f"{self.channel.name!r}: two atoms are the same output at these numbers")
         return outputs
@@ -358,12 +363,26 @@ class BoundChannel(Mechanism):
                     f"and add up to 1, got {float(min(parts))!r} and {float(total)!r}; pieces must touch"
                 )
 
+    def _places(self, y: ArrayLike) -> NDArray[np.int64]:
+        """The number of the atom that each vector is, shape (..., d) to (...); -1 for none."""
+        vectors, atoms = numbers_of("y", y), np.array(self.outputs())
+        if vectors.ndim == 0 or vectors.shape[-1] != atoms.shape[1]:
+            raise ValueError(f"y must be vectors of shape (..., {atoms.shape[1]}), got shape {vectors.shape}")
+        same = np.all(np.isclose(vectors[..., None, :], atoms, rtol=1e-12, atol=0.0), axis=-1)
+        return np.where(same.any(axis=-1), same.argmax(axis=-1), -1)
+
+    def _log_prob_of_atom(self, place: int, *x: float) -> float:
+        if place < 0:
+            return -math.inf
+        with mpmath.workdps(DIGITS):
+            mass = self._probabilities[place](*x)
+            return float(mpmath.log(mass)) if mass > 0 else -math.inf
+
     def _log_prob(self, y: float, *x: float) -> float:
         with mpmath.workdps(DIGITS):
-            for output, probability in zip(self._outputs, self._probabilities, strict=True):
+            for place, output in enumerate(self._outputs):
                 if math.isclose(float(output), y, rel_tol=1e-12):
-                    mass = probability(*x)
-                    return float(mpmath.log(mass)) if mass > 0 else -math.inf
+                    return self._log_prob_of_atom(place, *x)
             for low, high, density in self._pieces:
                 if low(*x) <= y <= high(*x):
                     height = density(*x)
@@ -408,6 +427,11 @@ def _on_grids(bound: BoundChannel, bits: int) -> GridChannel:
         masses = [bound.masses(point, edges) for point in itertools.product(*points)]
     with mpmath.workdps(_ROUNDED):
         rows = [[_as_fraction(+mass) for mass in row] for row in masses]
+    if bound.channel.is_vector():
+        vectors = np.array(bound.outputs())
+        return GridChannel(
+            bound.channel.name, bound.channel.inputs, grids, FiniteChannel(rows).implemented(bits), vectors
+        )
     outputs = [*bound.outputs(), *(float(low + high) / 2 for low, high in itertools.pairwise(edges))]
     table = FiniteChannel(*_merged(rows, outputs)).implemented(bits)
     return GridChannel(bound.channel.name, bound.channel.inputs, grids, table)

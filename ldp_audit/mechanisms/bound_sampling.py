@@ -31,12 +31,14 @@ class GridChannel(Mechanism):
 
     name: of the ideal channel.   variables: its inputs.   grids: the grid of each input, ascending.
     rows: the distribution of the report at each point of the product grid, in counts of words.
+    vectors: the reports, shape (columns, d), where they are vectors; rows then tell a report's number.
     """
 
     name: str
     variables: tuple[Variable, ...]
     grids: tuple[NDArray[np.float64], ...]
     rows: FiniteChannel
+    vectors: NDArray[np.float64] | None = None
 
     def implemented(self, bits: int = 64) -> GridChannel:
         """The channel itself. ValueError unless bits are 2..64."""
@@ -61,26 +63,33 @@ class GridChannel(Mechanism):
         first, second = (points[row] for row in self.rows.worst_pair())
         return (first[0], second[0]) if len(self.grids) == 1 else (first, second)
 
-    def outputs(self) -> tuple[float, ...]:
-        """All reports."""
-        return tuple(self.rows.outputs or ())
+    def outputs(self) -> tuple[Any, ...]:
+        """All reports: numbers, or tuples of numbers."""
+        return tuple(self.rows.outputs or ()) if self.vectors is None else tuple(map(tuple, self.vectors.tolist()))
 
-    def reports(self) -> tuple[float, ...]:
+    def reports(self) -> tuple[Any, ...]:
         """See `outputs`."""
         return self.outputs()
 
     def mean(self, *x: ArrayLike) -> NDArray[np.float64]:
-        """E[report | x]; one array for each input, broadcast against each other."""
+        """E[report | x]; one array for each input, broadcast against each other. ValueError for vectors."""
+        if self.vectors is not None:
+            return super().mean(x)
         return self._mixed(x, np.asarray(self.rows.mean(np.arange(len(self.rows.matrix)))))
 
     def variance(self, *x: ArrayLike) -> NDArray[np.float64]:
-        """Var[report | x]; one array for each input, broadcast against each other."""
+        """Var[report | x]; one array for each input, broadcast against each other. ValueError for vectors."""
+        if self.vectors is not None:
+            return super().mean(x)
         every = np.arange(len(self.rows.matrix))
         squares = np.asarray(self.rows.variance(every) + self.rows.mean(every) ** 2)
         return self._mixed(x, squares) - self.mean(*x) ** 2
 
-    def log_prob(self, y: float, *x: ArrayLike) -> NDArray[np.float64]:
+    def log_prob(self, y: Any, *x: ArrayLike) -> NDArray[np.float64]:
         """Log probability of the one report y at the inputs; -inf where y is no output."""
+        if self.vectors is not None:
+            same = np.all(self.vectors == np.asarray(y, np.float64), axis=-1)
+            y = int(same.argmax()) if same.any() else -1
         every = np.arange(len(self.rows.matrix))
         with np.errstate(divide="ignore"):
             return np.log(self._mixed(x, np.exp(self.rows.log_prob(y, every))))
@@ -97,7 +106,9 @@ class GridChannel(Mechanism):
             below, share = _place(grid, xp.astype(inside, xp.float64), xp)
             coin = xp.astype(source.words(inside.shape, 53), xp.float64) / 2.0**53 + 0.5
             row = row * len(grid) + below + xp.astype(coin < share, xp.int64)
-        return as_reports(self.rows.sample(row, rng=rng), arrays[0], xp)
+        drawn = self.rows.sample(row, rng=rng)
+        drawn = drawn if self.vectors is None else source.constant(self.vectors, xp.float64)[drawn]
+        return as_reports(drawn, arrays[0], xp)
 
     def _inputs(self, x: Sequence[Any]) -> Sequence[Any]:
         if len(x) != len(self.variables):

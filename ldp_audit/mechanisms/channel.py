@@ -178,11 +178,12 @@ class SymbolicChannel:
         """The channel at these parameter values, as a mechanism: exact epsilon, profile, moments, sampler.
 
         values: one for each parameter; epsilon=... determines t = e**epsilon too. Raises ValueError as `BoundChannel`
-            does, and for outputs that are vectors or a family.
+            does, and for outputs that are a family.
         """
-        if self.is_vector() or self.families():
+        if self.families():
             raise ValueError(
-                f"numbers can be put in where outputs are listed, and numbers; channel {self.name!r} has others"
+                f"numbers can be put in where outputs are listed one by one; channel {self.name!r} has one for each "
+                f"whole number {self.families()[0]}"
             )
         from ldp_audit.mechanisms.bound_channel import BoundChannel
 

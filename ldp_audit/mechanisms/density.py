@@ -117,6 +117,9 @@ class SymbolicDistribution(Protocol):
     def outputs_depend_on_inputs(self) -> bool:
         """Whether an output is an expression in the input, so that supports may differ."""
 
+    def is_vector(self) -> bool:
+        """Whether the outputs are tuples."""
+
     def mean(self) -> Expr:
         """E[output | inputs]."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from sympy import GoldenRatio, Max, Min, Rational, Sum, Symbol, exp, log, oo, sin, sqrt
+from sympy import Eq, GoldenRatio, Max, Min, Piecewise, Rational, Sum, Symbol, exp, log, oo, sin, sqrt
 
 from ldp_audit.claims import Statement, at_most, differ, equal, less, order, prints_as, somewhere
 from ldp_audit.claims.engines import certificate, simplest, smt
@@ -263,6 +263,12 @@ def test_a_box_is_not_cut_at_an_exponential() -> None:
     e = Variable("epsilon", 0, 1)
     t = Variable("t", 1, 3, exp_of=e)
     assert settle(less(t * (1 + e**2), exp(Rational(5, 2) * e) + 2)).verdict is Verdict.PROVED
+
+
+def test_cases_by_sympys_piecewise_are_refused_with_what_to_write() -> None:
+    label = Variable("x", 0, 2, integer=True)
+    with pytest.raises(BadClaimError, match=r"as b \+ \(a - b\)\*Ind\(x, y\)"):
+        settle(at_most(Piecewise((2, Eq(label, 0)), (1, True)) * positive, 3 * positive))
 
 
 def test_a_sum_without_a_closed_form_is_refused() -> None:

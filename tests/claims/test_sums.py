@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import mpmath
@@ -17,6 +18,7 @@ from sympy import (
     Float,
     Integral,
     Matrix,
+    Mul,
     Rational,
     Sum,
     Symbol,
@@ -32,7 +34,7 @@ from ldp_audit.claims import Statement, at_most, equal, recheck
 from ldp_audit.claims.privacy import is_private, require_channel
 from ldp_audit.claims.settling import BadClaimError, settle
 from ldp_audit.claims.verdict import Verdict, combine
-from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
 from ldp_audit.mechanisms.variable import EPSILON, ROOT_T, T, Variable
 from tests.together import together
 
@@ -295,10 +297,41 @@ def test_a_vector_of_bits_is_private_as_its_product() -> None:
     assert _verdict(is_private(bits, (1 + T) / 2)) is Verdict.REFUTED
     with pytest.raises(ValueError, match="vectors, which have no moments"):
         bits.mean()
-    with pytest.raises(ValueError, match="numbers can be put in where outputs are listed"):
-        bits.bind(epsilon=1)
+    assert bits.bind(epsilon=1).exact_epsilon() == pytest.approx(1.0)
     with pytest.raises(BadClaimError, match="must differ"):
         require_channel(SymbolicChannel("same", b, [((b - b, 1), Rational(1, 2)), ((0, 1), Rational(1, 2))]))
+
+
+def optimised_unary_encoding(k: int) -> SymbolicChannel:
+    x = Variable("x", 0, k - 1, integer=True)
+    ones = [Rational(1, 2) * Ind(x, v) + (1 - Ind(x, v)) / (T + 1) for v in range(k)]
+    return SymbolicChannel(
+        "unary encoding",
+        x,
+        [
+            (bits, Mul(*(one if bit else 1 - one for bit, one in zip(bits, ones, strict=True))))
+            for bits in product((0, 1), repeat=k)
+        ],
+    )
+
+
+def test_a_vector_of_a_label_is_private_by_few_statements() -> None:
+    """256 pairs of an output and two values of 4 are 6 different statements; a smaller ratio is refuted by name."""
+    law = optimised_unary_encoding(4)
+    parts = is_private(law, T)
+    assert len(parts) == 6
+    assert _verdict(parts) is Verdict.PROVED
+    tighter = is_private(law, (1 + T) / 2)
+    assert _verdict(tighter) is Verdict.REFUTED
+    refuted = next(one for one in map(settle, tighter) if one.verdict is Verdict.REFUTED)
+    assert refuted.statement.label == "output (1, 0, 0, 0), x = 0 against 1: at most t/2 + 1/2 times"
+    x = Variable("x", 0, 1, integer=True)
+    wrong = SymbolicChannel("wrong", x, [((0, 1), 1 - Ind(x, 0) / 2), ((1, 1), Ind(x, 0) / 3)])
+    with pytest.raises(BadClaimError, match="the probabilities must add up to 1"):
+        is_private(wrong, T)
+    negative = SymbolicChannel("negative", x, [((0, 1), 1 - 2 * Ind(x, 0)), ((1, 1), 2 * Ind(x, 0))])
+    with pytest.raises(BadClaimError, match=r"the probability of output \(0, 1\) must be >= 0"):
+        is_private(negative, T)
 
 
 @together(

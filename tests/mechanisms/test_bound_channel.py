@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sympy import E, Expr, Piecewise, Rational
+from sympy import E, Expr, Mul, Piecewise, Rational
 
-from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
 from ldp_audit.mechanisms.frequency.randomized_response import RandomizedResponse
+from ldp_audit.mechanisms.frequency.unary_encoding import UnaryEncoding
 from ldp_audit.mechanisms.noise.laplace import LAPLACE
 from ldp_audit.mechanisms.selection.subsample_release import WITHOUT_REPLACEMENT
 from ldp_audit.mechanisms.values.hybrid import HYBRID
 from ldp_audit.mechanisms.values.piecewise import PIECEWISE
 from ldp_audit.mechanisms.values.two_point import TWO_POINT, TwoPoint
 from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
+from tests.frequency import assert_frequency
 from tests.together import together
 
 epsilons = st.one_of(st.floats(1e-9, 50.0), st.sampled_from([1e-9, 0.1, 1.0, 50.0]))
@@ -61,6 +64,30 @@ def test_a_channel_with_an_indicator_has_the_numbers_of_randomised_response() ->
     assert m.exact_epsilon() == pytest.approx(1.0, rel=1e-14)
     assert m.delta([0.0, 0.3]) == pytest.approx(answer.delta([0.0, 0.3]), rel=1e-12)
     assert m.log_prob(1, 2) == pytest.approx(answer.log_prob(1, 2), rel=1e-12)
+
+
+def test_a_channel_of_bits_has_the_numbers_of_unary_encoding() -> None:
+    """Outputs that are tuples: the law, the suprema, and samples, with a false alarm of 1e-6 for each report."""
+    known, x = UnaryEncoding(1.0, 3), Variable("x", 0, 2, integer=True)
+    ones = [Rational(1, 2) * Ind(x, v) + (1 - Ind(x, v)) / (T + 1) for v in range(3)]
+    law = [(y, Mul(*(p if bit else 1 - p for bit, p in zip(y, ones, strict=True)))) for y in product((0, 1), repeat=3)]
+    m = SymbolicChannel("bits", x, law).bind(epsilon=1.0)
+    assert m.exact_epsilon() == pytest.approx(1.0, rel=1e-14)
+    assert m.delta([0.0, 0.3]) == pytest.approx(known.delta([0.0, 0.3]), rel=1e-12)
+    every = np.array(list(product((0, 1), repeat=3)))
+    assert m.log_prob(every, 1) == pytest.approx(known.log_prob(every, 1), rel=1e-12)
+    assert m.log_prob([0, 0, 2], 1) == -math.inf
+    assert list(m.reports()) == known.reports()
+    assert m.implemented_epsilon() <= 1.0
+    assert m.implemented().log_prob((0, 1, 0), 1) == pytest.approx(known.log_prob((0, 1, 0), 1), rel=1e-12)
+    drawn = m.sample(np.ones(20_000), rng=np.random.default_rng(1))
+    for y in m.reports():
+        assert_frequency(int(np.all(drawn == y, axis=1).sum()), 20_000, math.exp(known.log_prob(y, 1)))
+    with pytest.raises(ValueError, match=r"y must be vectors of shape \(..., 3\), got shape \(2,\)"):
+        m.log_prob([0, 1], 1)
+    for moment in (m.implemented().mean, m.implemented().variance):
+        with pytest.raises(ValueError, match="moments need reports that are numbers"):
+            moment(1)
 
 
 def brute_force(channel: SymbolicChannel, level: float, steps: int = 41) -> float:

@@ -15,7 +15,25 @@ from math import factorial as of_whole
 from typing import Any
 
 from flint import arb, ctx, fmpq
-from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, Rational, S, Symbol, binomial, erf, exp, factorial, log, sign
+from sympy import (
+    Abs,
+    Add,
+    Expr,
+    Max,
+    Min,
+    Mul,
+    Piecewise,
+    Pow,
+    Rational,
+    S,
+    Symbol,
+    binomial,
+    erf,
+    exp,
+    factorial,
+    log,
+    sign,
+)
 
 from ldp_audit.claims.language.alone import Alone, counted
 from ldp_audit.claims.language.rounding import Ceil, Fl, nearest, up
@@ -253,6 +271,8 @@ def _constant(expression: Expr) -> arb:
         if not expression.is_finite:
             raise TypeError("a part divides by zero, perhaps as a sum with a pole; write a range without it")
         known = "write it by rationals, E, pi, roots, exp, log or erf"
+        if isinstance(expression, Piecewise):
+            known = "write cases by Ind, Piecewise((a, Eq(x, y)), (b, True)) as b + (a - b)*Ind(x, y)"
         raise TypeError(f"constant {expression} is not one that the engines evaluate; {known}")
     return arb.const_e()
 
