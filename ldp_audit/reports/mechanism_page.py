@@ -44,8 +44,14 @@ _REFERENCE = """# Mechanisms
 
 
 def render() -> str:
-    """The page, as Markdown with LaTeX."""
-    return "\n".join([_OPENING, *(_section(entry) for entry in ENTRIES)])
+    """The page, as Markdown with LaTeX: one table, and the details of each mechanism behind it."""
+    rows = [
+        f"| [{entry.name}](#{entry.name.lower()}) | {entry.summary().partition(': ')[2] or entry.summary()} | "
+        f"{_epsilon(entry)} |"
+        for entry in ENTRIES
+    ]
+    table = "\n".join(["| | what it reports | exact epsilon |", "|---|---|---|", *rows, ""])
+    return "\n".join([_OPENING, table, *(_section(entry) for entry in ENTRIES)])
 
 
 def reference() -> str:
