@@ -33,7 +33,7 @@ def summarise(
     profile = np.atleast_1d(mechanism.delta(list(levels), **more))
     return {
         "mechanism": repr(mechanism),
-        "adjacency": neighbours(adjacency_of(mechanism)),
+        "adjacency": _related(mechanism),
         "exact_epsilon": _plain(mechanism.exact_epsilon()),
         "claimed_epsilon": _plain(getattr(mechanism, "epsilon", None)),
         "implemented_epsilon": _implemented(mechanism),
@@ -42,6 +42,12 @@ def summarise(
         "frequency_variance": _frequency_variances(mechanism),
         "profile": [{"epsilon": _plain(e), "delta": _plain(d)} for e, d in zip(levels, profile, strict=True)],
     }
+
+
+def _related(mechanism: Any) -> str:
+    """The neighbours, in words."""
+    some = isinstance(mechanism, Mechanism) and not mechanism.any_pair
+    return "the pairs of inputs that are stated" if some else neighbours(adjacency_of(mechanism))
 
 
 def _states(mechanism: Any, *names: str) -> bool:

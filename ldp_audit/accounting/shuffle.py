@@ -99,6 +99,11 @@ def responses_of(mechanism: Any) -> int | None:
 
 def _report(mechanism: Any) -> PairLoss:
     """The loss of one report, between any two inputs: from an epsilon alone, at most that of randomised response."""
+    if isinstance(mechanism, Mechanism) and not mechanism.any_pair:
+        raise ValueError(
+            "mechanism must protect any two inputs, as the others' reports hide a report of any input with the least "
+            f"probability that its epsilon leaves; only some are neighbours for {mechanism!r}"
+        )
     if isinstance(mechanism, PrivacyLoss | Mechanism | PairLoss):
         one, *other = privacy_loss(mechanism, "replace").directions
         if other or not is_mirrored(one):

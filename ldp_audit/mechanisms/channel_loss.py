@@ -29,6 +29,8 @@ _LEAST = 1e-290
 """Rows with a positive entry below this are compared as fractions."""
 _SAME = 1e-13
 """The share of a test's probability by which rows that were computed as floats may differ from equal ones."""
+_MOST_EXACT = 1e6
+"""Most tests between neighbours, which are all computed in fractions: half a minute."""
 _MOST = 2e9
 """Most tests between two rows that are looked at: several minutes."""
 
@@ -42,11 +44,14 @@ class _Test(NamedTuple):
     outputs: int
 
 
-def channel_loss(weights: Sequence[Sequence[int]]) -> PairLoss:
+def channel_loss(weights: Sequence[Sequence[int]], neighbours: Sequence[tuple[int, int]] | None = None) -> PairLoss:
     """The loss of the dominating pair over all ordered pairs of rows, whose probabilities are their shares of weights.
 
+    neighbours: the pairs of rows that count, in both orders; all, if not given.
     Raises ValueError where the pairs of different rows times the outputs are more than 2e9.
     """
+    if neighbours is not None:
+        return _neighbours_loss(weights, neighbours)
     totals = ((row, sum(row)) for row in weights)
     rows = list(dict.fromkeys(tuple(Fraction(one, total) for one in row) for row, total in totals))
     if len(rows) ** 2 * len(rows[0]) > _MOST:
@@ -60,11 +65,41 @@ def channel_loss(weights: Sequence[Sequence[int]]) -> PairLoss:
         found = _hull([*found, *_tests(table, i, alike[i], found)])
     exact = _exactly(found, rows)
     exact += [test for i, j in np.argwhere(alike).tolist() for test in _exact_tests(rows, i, j)]
+    return _between(rows, exact, _farthest(table))
+
+
+def _neighbours_loss(weights: Sequence[Sequence[int]], neighbours: Sequence[tuple[int, int]]) -> PairLoss:
+    """`channel_loss` for these pairs, all tests in fractions."""
+    ordered = [pair for one in neighbours for pair in (one, one[::-1])]
+    if len(ordered) * len(weights[0]) > _MOST_EXACT:
+        raise ValueError(
+            f"neighbours must be at most {_MOST_EXACT:g} ordered pairs times outputs for a loss that dominates them, "
+            f"got {len(ordered)} pairs and {len(weights[0])} outputs; exact_epsilon() and delta() take more"
+        )
+    totals = [sum(row) for row in weights]
+    rows = [tuple(Fraction(one, total) for one in row) for row, total in zip(weights, totals, strict=True)]
+    exact = [test for i, j in ordered for test in _exact_tests(rows, i, j)]
+    each = [(_farthest(_table([rows[i], rows[j]])), (i, j)) for i, j in neighbours]
+    table = _table(rows)
+    means = [_mean_loss(*(table[pair[place]] for place in order)) for order, pair in each]
+    order, pair = each[max(range(len(each)), key=means.__getitem__)]
+    return _between(rows, exact, (pair[order[0]], pair[order[1]]))
+
+
+def _mean_loss(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[float, float]:
+    """The chance of an infinite loss, and the mean of the finite ones."""
+    never = second == 0
+    logs = np.log(np.where(first == 0, 1.0, first)) - np.log(np.where(never, 1.0, second))
+    return float(first[never].sum()), float(first[~never] @ logs[~never])
+
+
+def _between(rows: list[tuple[Fraction, ...]], exact: list[_Test], worst: tuple[int, int]) -> PairLoss:
+    """The loss of the hull of these tests and their mirror images; with that of the worst pair below, if it is less."""
     corners = _steep([*exact, *(test._replace(second=1 - test.first, first=1 - test.second) for test in exact)])
     largest = _loss_of(corners)
     if not corners:
         return largest
-    i, j = _farthest(table)
+    i, j = worst
     if all(_reaches(_steep(_exact_tests(rows, *pair)), corners) for pair in ((i, j), (j, i))):
         return largest
     return EnclosedLoss(_pair_loss(rows[i], rows[j]), largest, largest=True, either_order=True)

@@ -38,11 +38,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.channel_loss import channel_loss
-from ldp_audit.mechanisms.finite_precision import AliasTable
+from ldp_audit.mechanisms.finite_precision import AliasTable, are_whole, word_counts
 from ldp_audit.mechanisms.hockey_stick import doubled, hockey_stick
 from ldp_audit.mechanisms.inputs import array_of, whole_numbers
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.neighbouring_rows import largest_divergence, pairs_of, worst_neighbours
 from ldp_audit.mechanisms.output_labels import NUMBERS, columns_of, label_array
 from ldp_audit.mechanisms.randomness import BITS, WORDS, NumpySource, source_of
 from ldp_audit.numerics import listed
@@ -77,12 +78,15 @@ class FiniteChannel(Mechanism):
     matrix: shape (inputs, outputs); numbers, fractions or texts such as "1/3", all taken exactly. A row that adds up to
         1 only within 1e-9, as floats do, is divided by its sum.
     outputs: a label for each column; 0, 1, ... if not given.
+    neighbours: pairs of inputs (row numbers) that are neighbours, in both orders; any two, if not given.
     progress: called with a line now and then while the matrix is checked.
-    Raises ValueError for entries that are not probabilities, and for rows that do not add up to 1 within 1e-9.
+    Raises ValueError for entries that are not probabilities, for rows that do not add up to 1 within 1e-9, and for
+    neighbours that are no pairs of different rows.
     """
 
     matrix: Any
     outputs: Sequence[Any] | None = None
+    neighbours: Sequence[tuple[int, int]] | None = None
     progress: InitVar[Callable[[str], None] | None] = field(default=None, kw_only=True)
     _given: _Given = field(init=False, repr=False)
 
@@ -99,12 +103,15 @@ class FiniteChannel(Mechanism):
         object.__setattr__(self, "outputs", tuple(labels))
         object.__setattr__(self, "matrix", given.rows)  # a copy: the caller's may change, or be read once
         object.__setattr__(self, "_given", given)
+        if self.neighbours is not None:
+            object.__setattr__(self, "neighbours", pairs_of(self.neighbours, len(given.rows)))
 
     def __repr__(self) -> str:
         shape = self._given.floats.shape
         if shape[0] * shape[1] > _SHOWN:
             return f"FiniteChannel of {shape[0]} inputs and {shape[1]} outputs"
-        return f"FiniteChannel(matrix={self.matrix!r}, outputs={self.outputs!r})"
+        related = "" if self.neighbours is None else f", neighbours={self.neighbours!r}"
+        return f"FiniteChannel(matrix={self.matrix!r}, outputs={self.outputs!r}{related})"
 
     @classmethod
     def from_file(cls, path: str | Path, *, progress: Callable[[str], None] | None = None) -> FiniteChannel:
@@ -138,7 +145,12 @@ class FiniteChannel(Mechanism):
 
     def pair_loss(self) -> PairLoss:
         """See base: the upper hull of all tests between two rows."""
-        return channel_loss(self._given.weights().tolist())
+        return channel_loss(self._given.weights().tolist(), self.neighbours)
+
+    @property
+    def any_pair(self) -> bool:
+        """See base."""
+        return self.neighbours is None
 
     def inputs(self, count: int) -> NDArray[np.int64]:  # noqa: ARG002
         """See base: all of them."""
@@ -192,13 +204,16 @@ class FiniteChannel(Mechanism):
         if are_whole(weights, words):
             return self
         counts = word_counts(weights, self._worst[2], words)
-        return FiniteChannel([[Fraction(count, words) for count in row] for row in counts], self.outputs)
+        exact = [[Fraction(count, words) for count in row] for row in counts]
+        return FiniteChannel(exact, self.outputs, self.neighbours)
 
     def implemented_epsilon(self) -> float:
         """See base, from the rows that may have the most or the fewest words of an output with the largest ratio."""
         ratio = self._worst[2]
         if ratio is None or ratio == 1:
             return self.exact_epsilon()
+        if self.neighbours is not None:
+            return super().implemented_epsilon()
         floor = float((ratio + 1) / (ratio - 1)) / WORDS
         few = FiniteChannel([self._given.rows[row] for row in self._given.extremes(floor, 2.0**-60)])
         if are_whole(few._given.weights(), WORDS):  # the other rows may not be
@@ -240,6 +255,8 @@ class FiniteChannel(Mechanism):
     @cached_property
     def _worst(self) -> tuple[int, int, Fraction | None]:
         """Two inputs and the largest ratio of an output's probabilities, attained there; None for infinity."""
+        if self.neighbours is not None:
+            return worst_neighbours(self._given.weights, self.neighbours)
         rows = self._given.extremes()
         weights = self._given.weights(rows)
         totals, columns = weights.sum(axis=1), np.arange(weights.shape[1])
@@ -257,6 +274,8 @@ class FiniteChannel(Mechanism):
         return best
 
     def _delta_at(self, level: float, say: Callable[[str], None]) -> float:
+        if self.neighbours is not None:
+            return largest_divergence(self._given.weights, self.neighbours, level)
         if math.isinf(level):
             patterns = np.unique(self._given.impossible, axis=0)
             row, pattern = divmod(int((self._given.near @ patterns.T).argmax()), len(patterns))
@@ -286,40 +305,6 @@ class FiniteChannel(Mechanism):
 
     def _rows(self, x: ArrayLike) -> NDArray[np.int64]:
         return whole_numbers("x", array_of("x", x), 0, len(self._given.rows) - 1).astype(np.int64)
-
-
-def are_whole(weights: NDArray, words: int) -> bool:
-    """Whether every probability is a whole number of words."""
-    return not any(bool(np.any(row * words % row.sum())) for row in weights)
-
-
-def word_counts(weights: NDArray, ratio: Fraction | None, words: int) -> list[list[int]]:
-    """The number of words for each output at each input; rows add up to `words`.
-
-    weights: shape (inputs, outputs), Python integers; a row's probabilities are its entries divided by their sum.
-    ratio: e**epsilon, the largest ratio of an output's probabilities at two inputs; None for infinity.
-    """
-    rows = weights.tolist()
-    if are_whole(weights, words):
-        return [[weight * words // sum(row) for weight in row] for row in rows]
-    if ratio is None:
-        return [_shared_out(row, 1, words) for row in rows]
-    floor = math.inf if ratio == 1 else math.ceil((ratio + 1) / (ratio - 1))
-    if floor * int(np.count_nonzero(weights.any(axis=0))) > words:
-        return [_shared_out(rows[0], 1, words)] * len(rows)
-    return [_shared_out(row, int(floor), words) for row in rows]
-
-
-def _shared_out(row: list[int], floor: int, words: int) -> list[int]:
-    """`floor` words for each possible output, if they suffice; the rest in proportion, by largest remainders."""
-    total, outputs = sum(row), sum(map(bool, row))
-    floor = floor if floor * outputs <= words else 0
-    rest = words - floor * outputs
-    counts = [floor + weight * rest // total if weight else 0 for weight in row]
-    remainders = [-(weight * rest % total) for weight in row]
-    for place in sorted(range(len(row)), key=remainders.__getitem__)[: words - sum(counts)]:
-        counts[place] += 1
-    return counts
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,11 @@ word (`short_words.py`).
 from __future__ import annotations
 
 import itertools
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -161,6 +163,40 @@ class WholeWords(FinitePrecision):
     def reports(self) -> Sequence[Any] | None:
         """See `mechanism`."""
         return self.mechanism.reports()
+
+
+def are_whole(weights: NDArray, words: int) -> bool:
+    """Whether every probability is a whole number of words."""
+    return not any(bool(np.any(row * words % row.sum())) for row in weights)
+
+
+def word_counts(weights: NDArray, ratio: Fraction | None, words: int) -> list[list[int]]:
+    """The number of words for each output at each input; rows add up to `words`.
+
+    weights: shape (inputs, outputs), Python integers; a row's probabilities are its entries divided by their sum.
+    ratio: e**epsilon, the largest ratio of an output's probabilities at two inputs; None for infinity.
+    """
+    rows = weights.tolist()
+    if are_whole(weights, words):
+        return [[weight * words // sum(row) for weight in row] for row in rows]
+    if ratio is None:
+        return [_shared_out(row, 1, words) for row in rows]
+    floor = math.inf if ratio == 1 else math.ceil((ratio + 1) / (ratio - 1))
+    if floor * int(np.count_nonzero(weights.any(axis=0))) > words:
+        return [_shared_out(rows[0], 1, words)] * len(rows)
+    return [_shared_out(row, int(floor), words) for row in rows]
+
+
+def _shared_out(row: list[int], floor: int, words: int) -> list[int]:
+    """`floor` words for each possible output, if they suffice; the rest in proportion, by largest remainders."""
+    total, outputs = sum(row), sum(map(bool, row))
+    floor = floor if floor * outputs <= words else 0
+    rest = words - floor * outputs
+    counts = [floor + weight * rest // total if weight else 0 for weight in row]
+    remainders = [-(weight * rest % total) for weight in row]
+    for place in sorted(range(len(row)), key=remainders.__getitem__)[: words - sum(counts)]:
+        counts[place] += 1
+    return counts
 
 
 def _share_out(counts: Sequence[int], slot_bits: int) -> tuple[list[int], list[int]]:

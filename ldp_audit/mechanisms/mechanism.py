@@ -146,6 +146,11 @@ class Mechanism(ABC):
     def __post_init__(self) -> None:
         check_parameters(self)
 
+    @property
+    def any_pair(self) -> bool:
+        """Whether any two inputs are neighbours, in the range that noise states; bounds on shuffled reports need it."""
+        return True
+
     mirrored: ClassVar[bool] = False
     """Whether the distributions at the two inputs of the worst pair are mirror images."""
 

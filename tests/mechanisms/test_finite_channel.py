@@ -120,8 +120,9 @@ def test_it_agrees_with_a_mechanism_written_down_otherwise() -> None:
     assert c.exact_epsilon() == pytest.approx(1.3, rel=1e-12, abs=0)
     for level in (0.0, 0.5, 1.3, 2.0):
         assert c.delta(level) == pytest.approx(float(m.delta(level)), rel=1e-9, abs=1e-15)
-    assert c.mean([0, 3]) == pytest.approx(m.mean([0, 3]))
-    assert c.variance([0, 3]) == pytest.approx(m.variance([0, 3]))
+    truth, lie = math.exp(float(m.log_prob(0, 0))), math.exp(float(m.log_prob(1, 0)))
+    assert c.mean([0, 3]) == pytest.approx([6 * lie, 3 * truth + 3 * lie])
+    assert c.variance(0) == pytest.approx(14 * lie - (6 * lie) ** 2)
 
 
 def test_labels_and_infinite_levels() -> None:
