@@ -164,11 +164,15 @@ class LocalHashing(Staircase):
         """The number of reports whose seed gives each value their hash."""
         rows = report_rows(reports, [self.seeds() - 1, self.hashes() - 1])
         different, times = np.unique(rows, axis=0, return_counts=True)
-        values, counts = np.arange(self.k), np.zeros(self.k, np.int64)
-        step = max(1, _CELLS // self.k)
+        g, base, digits = self.hashes(), _least_factor(self.hashes()), _digits(self.hashes(), self.k)
+        kind = np.float32 if digits * g * base < 2**22 else np.float64  # which hold every sum exactly
+        inputs = np.stack([np.arange(self.k) // base**place % base for place in range(digits)]).astype(kind)
+        counts, step = np.zeros(self.k, np.int64), max(1, _CELLS // self.k)
         for start in range(0, len(different), step):
-            some = different[start : start + step]
-            counts += times[start : start + step] @ (self.hash(some[:, :1], values) == some[:, 1:])
+            seeds, hashes = different[start : start + step].T
+            weights = np.stack([seeds // g**place % g for place in range(digits)], axis=1).astype(kind)
+            turns = (weights @ inputs - hashes[:, None].astype(kind)) / kind(g)  # whole where the hash is the report's
+            counts += times[start : start + step] @ (turns == np.rint(turns))
         return len(rows), counts
 
 

@@ -139,18 +139,21 @@ class SubsetSelection(Staircase):
         The members among the others are drawn one place after another: a place is taken with the share of members that
         are missing among the places left, so that all sets are equally likely (Knuth, volume 2, Algorithm 3.4.2S).
         """
-        xp, places = source.xp, self.k - (favoured is not None)
-        flat = xp.reshape(x, (-1,))
-        own = None if favoured is None else xp.reshape(favoured, (-1,))
-        missing = xp.full_like(flat, self.size()) - (0 if own is None else xp.astype(own, xp.int64))
-        columns = []
+        xp, flat, shape = source.xp, source.xp.reshape(x, (-1,)), (*x.shape, self.size())
+        if favoured is None:
+            places = self._taken(self.k, xp.full_like(flat, self.size()), source)
+            return xp.reshape(xp.nonzero(xp.stack(places, axis=-1))[1], shape)
+        own = xp.reshape(favoured, (-1,))
+        others = self._taken(self.k - 1, self.size() - xp.astype(own, xp.int64), source)
+        columns = xp.reshape(xp.nonzero(xp.stack([*others, own], axis=-1))[1], (-1, self.size()))
+        value = flat[:, None]
+        members = xp.where(columns == self.k - 1, value, columns + xp.astype(columns >= value, xp.int64))
+        return xp.reshape(xp.sort(members, axis=-1), shape)
+
+    def _taken(self, places: int, missing: Any, source: Source) -> list[Any]:
+        """For each place whether it is taken, so that `missing` places of every row are, all sets equally likely."""
+        xp, found = source.xp, []
         for left in range(places, 0, -1):
-            columns.append(source.below(left, tuple(flat.shape)) < missing)
-            missing = missing - xp.astype(columns[-1], xp.int64)
-        taken = xp.stack(columns, axis=-1)
-        if own is not None:
-            value, none = flat[:, None], xp.zeros_like(taken[:, :1])
-            at = source.constant(np.arange(self.k), xp.int64)
-            before, after = xp.concat([taken, none], axis=-1), xp.concat([none, taken], axis=-1)
-            taken = xp.where(at < value, before, xp.where(at > value, after, own[:, None]))
-        return xp.reshape(xp.nonzero(taken)[1], (*x.shape, self.size()))
+            found.append(source.below(left, tuple(missing.shape)) < missing)
+            missing = missing - xp.astype(found[-1], xp.int64)
+        return found

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -226,31 +226,45 @@ class FiniteUnaryEncoding(WholeWords):
         """k bits for each value."""
         xp, k = source.xp, self.mechanism.k
         values = xp.astype(values_of(x, k, xp), xp.int64)
-        return self.perturbed(values[..., None] == source.constant(np.arange(k), xp.int64), source)
+        if self._by_short_words(source):
+            places = np.arange(0, values.size * k, k) + values.reshape(-1)
+            return self._drawn(places, values.size * k, source).reshape(*values.shape, k)
+        return self._by_words(values[..., None] == source.constant(np.arange(k), xp.int64), source)
 
     def perturbed(self, bits: Any, source: Source) -> Any:
-        """Bits of any shape, each one with the probability of an own one where it is one, else with that of another's.
+        """Bits of any shape, uint8: each one with an own bit's probability where it is one, else with another's."""
+        if self._by_short_words(source):
+            return self._drawn(np.flatnonzero(bits), bits.size, source).reshape(bits.shape)
+        return self._by_words(bits == 1, source)
 
-        For numpy and 64-bit words the first 16 bits of most words decide.
-        """
-        xp = source.xp
-        own, other = (count - 2 ** (self.bits - 1) for count in self.counts())
-        ones = bits == 1
-        if isinstance(source, NumpySource) and self.bits == 64:
-            found, flat = np.empty(ones.size, np.uint8), ones.reshape(-1)
-            for start in range(0, flat.size, BLOCK):
-                part = slice(start, start + BLOCK)
-                _fill(found[part].view(np.bool_), flat[part], (own, other), source)
-            return found.reshape(ones.shape)
-        limits = source.constant([own, other], xp.int64)
+    def _by_short_words(self, source: Source) -> TypeGuard[NumpySource]:
+        return isinstance(source, NumpySource) and self.bits == 64
+
+    def _by_words(self, ones: Any, source: Source) -> Any:
+        """A whole word for each bit."""
+        xp, first = source.xp, 2 ** (self.bits - 1)
+        limits = source.constant([count - first for count in self.counts()], xp.int64)
         words = source.words(tuple(ones.shape), self.bits)
         return xp.astype(words < xp.where(ones, limits[0], limits[1]), xp.uint8)
 
+    def _drawn(self, places: NDArray[np.int64], size: int, source: NumpySource) -> NDArray[np.uint8]:
+        """The same distribution, where the first 16 bits of most words decide.   places: of the ones, ascending."""
+        limits = [count - 2**63 for count in self.counts()]
+        found = np.empty(size, np.uint8)
+        for start in range(0, size, BLOCK):
+            block = found[start : start + BLOCK].view(np.bool_)
+            first, last = np.searchsorted(places, [start, start + block.size])
+            _fill(block, places[first:last] - start, limits, source)
+        return found
 
-def _fill(found: NDArray[np.bool_], ones: NDArray[np.bool_], limits: tuple[int, int], source: NumpySource) -> None:
-    """Whether a word is below the first limit, where `ones` holds, or the second; decided by 16 bits where they do."""
-    short, (own, other) = source.short_words(ones.size), limits
-    limit = np.where(ones, np.int16(own >> 48), np.int16(other >> 48))
-    np.less(short, limit, out=found)
-    tied = np.flatnonzero(short == limit)
-    found[tied] = source.lengthened(short, tied) < np.where(ones[tied], own, other)
+
+def _fill(found: NDArray[np.bool_], places: NDArray[np.int64], limits: Sequence[int], source: NumpySource) -> None:
+    """Whether a word is below the second limit, or, at these places, below the first; by 16 bits where they decide."""
+    short, (own, other) = source.short_words(found.size), limits
+    np.less(short, np.int16(other >> 48), out=found)
+    tied = np.flatnonzero(short == np.int16(other >> 48))
+    found[tied] = source.lengthened(short, tied) < other
+    mine = short[places]
+    found[places] = mine < np.int16(own >> 48)
+    tied = places[mine == np.int16(own >> 48)]
+    found[tied] = source.lengthened(short, tied) < own
