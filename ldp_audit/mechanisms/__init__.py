@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are import
     from ldp_audit.mechanisms.values.parameter_shuffler import ParameterShuffler as ParameterShuffler
     from ldp_audit.mechanisms.values.piecewise import Piecewise as Piecewise
     from ldp_audit.mechanisms.values.random_projection import RandomProjection as RandomProjection
+    from ldp_audit.mechanisms.values.square_wave import SquareWave as SquareWave
     from ldp_audit.mechanisms.values.two_point import TwoPoint as TwoPoint
     from ldp_audit.mechanisms.variable import EPSILON as EPSILON
     from ldp_audit.mechanisms.variable import ROOT_T as ROOT_T
@@ -47,6 +48,7 @@ FAMILIES = {
     "HadamardResponse": "frequency.hadamard_response",
     "Piecewise": "values.piecewise",
     "Hybrid": "values.hybrid",
+    "SquareWave": "values.square_wave",
     "Laplace": "noise.laplace",
     "Gaussian": "noise.gaussian",
     "ExponentialSelection": "selection.exponential_selection",

@@ -136,7 +136,7 @@ PLACES = 2**16
 
 @dataclass(frozen=True)
 class Windows:
-    """Reports on a grid of cells; an input in [-1, 1] favours a window of them (`values.piecewise`).
+    """Reports on a grid of cells; an input between the ends favours a window of them (`values.window_grid`).
 
     Cells are counted exactly in float32, up to `MOST_CELLS`; decisions are exact, except that a word's quotient may be
     rounded where it is too large to matter.
@@ -146,6 +146,7 @@ class Windows:
     half: int
     each: int
     spacing: float
+    ends: tuple[float, float] = (-1.0, 1.0)
 
     def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
         """Draws blocks of up to `size` inputs, float32 or float64."""
@@ -153,11 +154,13 @@ class Windows:
         each, within, kind = np.int64(self.each), np.int64(self.inner - 1), dtype.type
         half, middle = np.float32(self.half), np.float32((cells - 1) / 2)
         around, spacing = np.float32(cells).view(np.int32), kind(self.spacing)
+        low, high = self.ends
+        centre, scale = kind((low + high) / 2), kind(2 * self.half / (high - low))
         quotients = np.empty(size, np.int64)
         starts, places, moves, signs = (np.empty(size, np.float32) for _ in range(4))
 
         def start_windows(x: NDArray, start: NDArray, rest: NDArray, place: NDArray, whole: NDArray) -> None:
-            np.multiply(x, kind(self.half), out=place)
+            np.multiply(np.subtract(x, centre, out=place) if centre else x, scale, out=place)
             np.rint(place, out=whole)
             np.subtract(place, whole, out=place)
             np.copyto(start, whole, casting="same_kind")
@@ -171,8 +174,8 @@ class Windows:
             np.rint(rest, out=rest)
 
         def draw(x: NDArray, out: NDArray) -> None:
-            if not (x.min() >= -1 and x.max() <= 1):
-                in_interval("x", x, -1, 1)
+            if not (x.min() >= low and x.max() <= high):
+                in_interval("x", x, low, high)
             quotient = quotients[: x.size]
             start, cell, move, sign = (scratch[: x.size] for scratch in (starts, places, moves, signs))
             start_windows(x, start, cell, out, quotient.view(dtype)[: x.size])
@@ -193,6 +196,8 @@ class Windows:
             np.add(cell, sign, out=cell)
             np.subtract(cell, middle, out=cell)
             np.multiply(cell, spacing, out=out)
+            if centre:
+                np.add(out, centre, out=out)
 
         return draw
 
