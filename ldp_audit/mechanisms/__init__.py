@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are import
     from ldp_audit.mechanisms.values.layer_range import LayerRange as LayerRange
     from ldp_audit.mechanisms.values.parameter_shuffler import ParameterShuffler as ParameterShuffler
     from ldp_audit.mechanisms.values.piecewise import Piecewise as Piecewise
+    from ldp_audit.mechanisms.values.priv_unit import PrivUnit as PrivUnit
     from ldp_audit.mechanisms.values.random_projection import RandomProjection as RandomProjection
     from ldp_audit.mechanisms.values.square_wave import SquareWave as SquareWave
     from ldp_audit.mechanisms.values.two_point import TwoPoint as TwoPoint
@@ -56,6 +57,7 @@ FAMILIES = {
     "PerturbedSampling": "selection.perturbed_sampling",
     "SubsampleRelease": "selection.subsample_release",
     "DuchiVector": "values.duchi_vector",
+    "PrivUnit": "values.priv_unit",
 }
 """The registry of families with numerical parameters: tests, page, TARGETs, accounts and audits iterate over it."""
 

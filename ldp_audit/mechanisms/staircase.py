@@ -39,12 +39,12 @@ class Staircase(Mechanism):
     epsilon: float
 
     @abstractmethod
-    def sides(self) -> tuple[int, int]:
-        """F and O: the numbers of outputs that an input favours, and of the others."""
+    def sides(self) -> tuple[int | Fraction, int | Fraction]:
+        """F and O: the numbers of outputs that an input favours, and of the others; shares of a continuum."""
 
     @abstractmethod
-    def only_first(self) -> int:
-        """The number of outputs that the first input of the worst pair favours and the second does not."""
+    def only_first(self) -> int | Fraction:
+        """The number (or share) of outputs that the first input of the worst pair favours and the second does not."""
 
     @abstractmethod
     def log_prob_by_side(self, y: Any, x: Any, logs: Logs) -> NDArray[np.float64] | np.float64:
@@ -60,6 +60,13 @@ class Staircase(Mechanism):
 
         x: from `checked`.   favoured: a boolean for each input; None for uniform reports over all outputs.
         """
+
+    def slack(self) -> int | Fraction:
+        """How far F may be off, for any input, where `draw` is uniform over outputs that are not exactly uniform.
+
+        O is then off by as much the other way.
+        """
+        return 0
 
     def none_log_prob(self) -> float:
         """Log probability of no report."""
@@ -108,12 +115,18 @@ class FiniteStaircase(WholeWords):
         return int(2**self.bits * math.exp(self.mechanism.none_log_prob()))
 
     def rarer(self) -> int | None:
-        """L, the number of words for outputs that are not favoured; None where the output ignores the input."""
-        favoured, others = self.mechanism.sides()
-        return rarer_words(self.mechanism.exact_epsilon(), Fraction(others, favoured), 2**self.bits - self.none())
+        """L, the number of words for outputs that are not favoured; None where the output ignores the input.
+
+        With a slack s, that for the least F and the greatest O; None also where, for the greatest F and the least O, a
+        favoured output would not be the likelier one.
+        """
+        (favoured, others), slack, words = self.mechanism.sides(), self.mechanism.slack(), 2**self.bits - self.none()
+        found = rarer_words(self.mechanism.exact_epsilon(), Fraction(others + slack, favoured - slack), words)
+        safe = found is not None and (words - found) * (others - slack) >= found * (favoured + slack)
+        return found if safe else None
 
     def probabilities(self) -> tuple[Fraction, Fraction, Fraction]:
-        """The exact probabilities of one favoured output, of one other output, and of none."""
+        """The exact probabilities of one favoured output, of one other output, and of none; as if without slack."""
         (favoured, others), total, none, rarer = self.mechanism.sides(), 2**self.bits, self.none(), self.rarer()
         if rarer is None:
             each = Fraction(total - none, total * (favoured + others))
@@ -122,14 +135,35 @@ class FiniteStaircase(WholeWords):
         return inside, Fraction(rarer, total * others), Fraction(none, total)
 
     def exact_epsilon(self) -> float:
-        """The implemented epsilon, nats: at most the mechanism's exact_epsilon()."""
-        ratio = self.probabilities()[0] / self.probabilities()[1]
+        """The implemented epsilon, nats: at most the mechanism's exact_epsilon().
+
+        With a slack s, an upper bound: a favoured output has at most probability (1 - L/W)/(F - s) times that of a
+        uniform draw, another one at least L/W/(O + s) times. Two inputs that both favour an output, or neither, differ
+        by less, as L keeps (1 - L/W)/(F + s) >= L/W/(O - s).
+        """
+        inside, outside, _ = self.probabilities()
+        (favoured, others), slack = self.mechanism.sides(), self.mechanism.slack() if self.rarer() is not None else 0
+        ratio = inside / outside * Fraction(favoured, favoured - slack) * Fraction(others + slack, others)
         return min(log_ratio(ratio.numerator, ratio.denominator), self.mechanism.exact_epsilon())
 
     def losses(self) -> Losses:
-        """The implemented epsilon, with the probability of the outputs that only the first input favours."""
-        mass = self.mechanism.only_first() * self.probabilities()[0]
-        return Losses([self.exact_epsilon()], [log_ratio(*mass.as_integer_ratio())])
+        """The implemented epsilon, with the probability of the outputs that only the first input favours.
+
+        With a slack s, a loss whose profile is an upper bound. The outputs that the first input does not favour have a
+        loss of at most k = ln((O + s)/(O - s)), so delta(e) <= P (1 - e**(e - epsilon))_+ + Q (1 - e**(e - k))_+, with
+        P, Q the probabilities of both sides. The second term is at most Q (1 - e**-k), and 0 beyond k; up to there
+        adding Q (1 - e**-k)/(1 - e**(k - epsilon)) to P adds as much to the first. No mechanism of this epsilon has
+        more than the mass 1/(1 + e**-epsilon).
+        """
+        mass, epsilon = self.mechanism.only_first() * self.probabilities()[0], self.exact_epsilon()
+        (_, others), slack = self.mechanism.sides(), self.mechanism.slack()
+        if not slack or self.rarer() is None:
+            return Losses([epsilon], [log_ratio(*mass.as_integer_ratio())])
+        apart = log_ratio(*Fraction(others + slack, others - slack).as_integer_ratio())
+        more = (
+            float(1 - mass) * -math.expm1(-apart) / -math.expm1(min(apart - epsilon, 0.0)) if apart < epsilon else 1.0
+        )
+        return Losses([epsilon], [min(math.log(float(mass) + more), -math.log1p(math.exp(-epsilon)))])
 
     def log_prob(self, y: Any, x: Any) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, from the counts of words; broadcasts."""
