@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are import
     from ldp_audit.mechanisms.selection.subsample_release import SubsampleRelease as SubsampleRelease
     from ldp_audit.mechanisms.selection.two_stage import TwoStage as TwoStage
     from ldp_audit.mechanisms.values.coordinate_sampling import CoordinateSampling as CoordinateSampling
+    from ldp_audit.mechanisms.values.duchi_ball import DuchiBall as DuchiBall
     from ldp_audit.mechanisms.values.duchi_vector import DuchiVector as DuchiVector
     from ldp_audit.mechanisms.values.hybrid import Hybrid as Hybrid
     from ldp_audit.mechanisms.values.layer_range import ClientRange as ClientRange
@@ -57,6 +58,7 @@ FAMILIES = {
     "PerturbedSampling": "selection.perturbed_sampling",
     "SubsampleRelease": "selection.subsample_release",
     "DuchiVector": "values.duchi_vector",
+    "DuchiBall": "values.duchi_ball",
     "PrivUnit": "values.priv_unit",
 }
 """The registry of families with numerical parameters: tests, page, TARGETs, accounts and audits iterate over it."""

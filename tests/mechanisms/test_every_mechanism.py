@@ -51,7 +51,7 @@ OUTPUTS = {
 }
 """Of those with few: all reports, as arrays hold them."""
 
-NOT_ENUMERATED = {"Laplace", "PrivUnit", "SubsampleRelease"}
+NOT_ENUMERATED = {"DuchiBall", "Laplace", "PrivUnit", "SubsampleRelease"}
 """Their draws have no fixed number; tests/implementations enumerates them, each in its own way."""
 
 every = together("name", MECHANISMS)

@@ -24,11 +24,21 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 from sympy import Rational
 
-from ldp_audit.mechanisms.inputs import array_of, as_reports, report_dtype, vectors
+from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.mechanisms.mechanism import BUDGET, FamilyExample, Parameter
 from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.staircase import FiniteStaircase, Logs, Staircase
-from ldp_audit.mechanisms.values.sphere import area_error, cap_area, cap_moments, directions
+from ldp_audit.mechanisms.values.sphere import (
+    OFF,
+    area_error,
+    as_vectors,
+    cap_area,
+    cap_moments,
+    first_directions,
+    have_length,
+    require_lengths,
+    with_lengths,
+)
 from ldp_audit.mechanisms.variable import T, Variable
 from ldp_audit.mechanisms.weights import SymbolicWeights
 from ldp_audit.numerics import root
@@ -112,11 +122,9 @@ class PrivUnit(Staircase):
 
     def log_prob_by_side(self, y: ArrayLike, x: ArrayLike, logs: Logs) -> NDArray[np.float64] | np.float64:
         """`log_prob`, for given log densities in the cap and outside."""
-        given, units = vectors("y", array_of("y", y), self.d, -math.inf, math.inf), self._units(array_of("x", x))
-        wide = given.astype(np.float64)
-        lengths, tolerance = np.sqrt(np.sum(wide * wide, axis=-1)), 8 + math.sqrt(self.d)
-        known = np.abs(lengths / self.reach() - 1) <= tolerance * np.finfo(report_dtype(given)).eps
-        near = np.sum(wide * units, axis=-1) >= self.gamma() * lengths
+        units, (given, lengths) = self._units(array_of("x", x)), with_lengths("y", array_of("y", y), self.d)
+        known, near = have_length(y, lengths, self.reach(), self.d), np.sum(given * units, axis=-1)
+        near = near >= self.gamma() * lengths
         return np.where(known, np.where(near, logs[0], logs[1]), -np.inf)[()]
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64]:
@@ -157,34 +165,21 @@ class PrivUnit(Staircase):
         decides the side as long as its error has the bound in `area_error`. How long it takes tells the side.
         """
         xp = source.xp
-        reach = as_reports(source.constant([self.reach()], xp.float64), x, xp)
         units = xp.reshape(self._units(x, xp), (-1, self.d))
-        near = None if favoured is None else xp.reshape(favoured, (-1,))
-        reports, waiting = xp.zeros_like(units), source.constant(np.arange(units.shape[0]), xp.int64)
-        at_once = max(1, _NUMBERS // self.d)
-        while waiting.shape[0]:
-            tried, later = waiting[:at_once], waiting[at_once:]
-            drawn, usable = directions((tried.shape[0], max(1, at_once // tried.shape[0])), self.d, source)
-            if near is not None:
-                beyond = xp.sum(drawn * units[tried][:, None, :], axis=-1) >= self.gamma()
-                usable = usable & (beyond == near[tried][:, None])
-            found = xp.any(usable, axis=-1)
-            one = xp.argmax(xp.astype(usable, xp.int64), axis=-1)[found]
-            reports[tried[found]] = drawn[found, one]
-            waiting = xp.concat([tried[~found], later])
-        return xp.astype(xp.reshape(reports, x.shape) * self.reach(), reach.dtype)
+        if favoured is None:
+            return as_vectors(first_directions(units.shape, source, None), self.reach(), x, xp)
+        near = xp.reshape(favoured, (-1,))
+
+        def suit(drawn: Any, at: Any) -> Any:
+            return (xp.sum(drawn * units[at][:, None, :], axis=-1) >= self.gamma()) == near[at][:, None]
+
+        return as_vectors(first_directions(units.shape, source, suit), self.reach(), x, xp)
 
     def _units(self, x: Any, xp: Any = None) -> Any:
         """The vectors scaled to length 1, float64; ValueError unless their lengths are near it."""
         space = array_namespace(x) if xp is None else xp
-        wide = space.astype(vectors("x", x, self.d, -math.inf, math.inf, space), space.float64)
-        lengths = space.sqrt(space.sum(wide * wide, axis=-1))
-        near = space.abs(lengths - 1) <= _OFF
-        if not bool(space.all(near)):
-            worst = space.reshape(lengths, (-1,))[~space.reshape(near, (-1,))][0].item()
-            raise ValueError(
-                f"x must be vectors of length 1, to {_OFF:.0%}, got one of length {worst!r}; scale it first"
-            )
+        wide, lengths = with_lengths("x", x, self.d, space)
+        require_lengths(lengths, space.abs(lengths - 1) <= OFF, f"of length 1, to {OFF:.0%}", space)
         return wide / lengths[..., None]
 
     def _densities(self) -> tuple[float, float]:
@@ -192,13 +187,6 @@ class PrivUnit(Staircase):
         decay = math.exp(-self.epsilon)
         total = decay + self.area() * -math.expm1(-self.epsilon)
         return 1 / total, decay / total
-
-
-_OFF = 0.01
-"""How far the length of an input may be from 1: what bfloat16 rounds, and more."""
-
-_NUMBERS = 2**18
-"""Random numbers drawn at once, about."""
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,16 @@ Directions are those of normal vectors, of which a pair of coordinates is made f
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import beta, betainc, gammaincc
 
-from ldp_audit.mechanisms.randomness import Source
+from ldp_audit.mechanisms.inputs import array_of, as_reports, report_dtype, vectors
+from ldp_audit.mechanisms.randomness import NumpySource, Source
 
 
 def cap_area(height: float, d: int) -> float:
@@ -44,6 +48,58 @@ def directions(shape: tuple[int, ...], d: int, source: Source) -> tuple[Any, Any
     squares = xp.sum(normal * normal, axis=-1)
     usable = squares >= d / 16
     return normal / xp.sqrt(xp.where(usable, squares, xp.ones_like(squares)))[..., None], usable
+
+
+_NUMBERS = 2**18
+"""Random numbers drawn at once, about."""
+
+
+def first_directions(shape: tuple[int, int], source: Source, suit: Callable[[Any, Any], Any] | None) -> Any:
+    """For each of n places the first direction that suits it, of those drawn for it; float64 of that shape, (n, d).
+
+    suit: maps k directions for each of m places, shape (m, k, d), and the places' numbers, shape (m,), to truth values,
+    shape (m, k); None where all suit. A direction that does is reported with the probability that `directions` has it,
+    divided by that of all that do.
+    """
+    xp, (count, d) = source.xp, shape
+    found, waiting = source.constant(np.zeros(shape), xp.float64), source.constant(np.arange(count), xp.int64)
+    at_once = max(1, _NUMBERS // d)
+    while waiting.shape[0]:
+        tried, later = waiting[:at_once], waiting[at_once:]
+        drawn, good = directions((tried.shape[0], max(1, at_once // tried.shape[0])), d, source)
+        good = good if suit is None else good & suit(drawn, tried)
+        done, one = xp.any(good, axis=-1), xp.argmax(xp.astype(good, xp.int64), axis=-1)
+        found[tried[done]] = drawn[done, one[done]]
+        waiting = xp.concat([tried[~done], later])
+    return found
+
+
+OFF = 0.01
+"""How far the length of an input may be beyond what is accepted: what bfloat16 rounds, and more."""
+
+
+def with_lengths(name: str, x: Any, d: int, xp: Any = NumpySource.xp) -> tuple[Any, Any]:
+    """Vectors as float64, shape (..., d), and their lengths, shape (...); ValueError for others."""
+    wide = xp.astype(vectors(name, x, d, -math.inf, math.inf, xp), xp.float64)
+    return wide, xp.sqrt(xp.sum(wide * wide, axis=-1))
+
+
+def require_lengths(lengths: Any, good: Any, accepted: str, xp: Any) -> None:
+    """ValueError with the first length that is not good."""
+    if not bool(xp.all(good)):
+        worst = xp.reshape(lengths, (-1,))[~xp.reshape(good, (-1,))][0].item()
+        raise ValueError(f"x must be vectors {accepted}, got one of length {worst!r}; scale it first")
+
+
+def have_length(y: ArrayLike, lengths: NDArray[np.float64], reach: float, d: int) -> NDArray[np.bool_]:
+    """Whether reports have this length, to the rounding of their dtype."""
+    return np.abs(lengths / reach - 1) <= (8 + math.sqrt(d)) * np.finfo(report_dtype(array_of("y", y))).eps
+
+
+def as_vectors(units: Any, reach: float, x: Any, xp: Any) -> Any:
+    """Directions as reports of a length, in the shape and dtype of the inputs; ValueError where it cannot hold them."""
+    largest = as_reports(units[:1, :1] * 0 + reach, x, xp)
+    return xp.astype(xp.reshape(units, x.shape) * reach, largest.dtype)
 
 
 UNUSUAL = 2.0**-33

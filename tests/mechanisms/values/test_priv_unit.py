@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sympy import exp, simplify
 
 from ldp_audit.mechanisms import PrivUnit
-from ldp_audit.mechanisms.values import priv_unit
+from ldp_audit.mechanisms.values import priv_unit, sphere
 from ldp_audit.mechanisms.values.priv_unit import SMALLEST_CAP
 from ldp_audit.mechanisms.values.sphere import cap_area, cap_moments
 from tests.frequency import assert_frequency
@@ -178,7 +178,7 @@ def test_a_direction_is_reported_with_a_probability_that_knows_the_side_alone(
         units = source.constant(FINITE[table], source.xp.float64)[place]
         return units, source.below(3, shape) > 0  # a third may not be used
 
-    monkeypatch.setattr(priv_unit, "directions", drawn)
+    monkeypatch.setattr(sphere, "directions", drawn)
     rarer = law.rarer()
     for x in ([1.0, 0.0], [0.0, 1.0], [-0.6, 0.8]):
         inputs = np.tile(x, (trials, 1))
