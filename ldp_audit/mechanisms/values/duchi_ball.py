@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
-from sympy import Rational
 
 from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.mechanisms.mechanism import BUDGET, FamilyExample, Parameter
@@ -39,12 +38,12 @@ from ldp_audit.mechanisms.weights import SymbolicWeights
 DUCHI_BALL = SymbolicWeights(
     "Duchi's mechanism for vectors in the ball",
     [
-        ("a vector on v's side", Rational(1, 2), 2 * T / (T + 1)),
-        ("another vector", Rational(1, 2), 2 / (T + 1)),
+        ("a vector on v's side", 1, T / (T + 1)),
+        ("another vector", 1, 1 / (T + 1)),
     ],
 )
-"""Instead of numbers of outputs and the probability of each, shares of the sphere and densities with respect to the
-uniform distribution."""
+"""Instead of numbers of outputs and the probability of each, areas and densities with respect to them, in units of half
+the sphere."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +62,7 @@ class DuchiBall(Staircase):
     parameters = (BUDGET, Parameter("d", Variable("d", 1, 100_000, integer=True), typical=(1, 50)))
     example = FamilyExample(
         "DuchiBall(epsilon=1, d=4)",
-        "v: the input, rounded to the sphere; densities are with respect to the uniform distribution on the sphere; t "
-        "= e^epsilon",
+        "v: the input, rounded to the sphere; areas are in units of half the sphere; t = e^epsilon",
         worst=((0, {}), (1, {})),
     )
 

@@ -6,8 +6,7 @@ has an upper bound that is greatest for b = (epsilon t - t + 1)/(2 t (t - 1 - ep
 0 to 0. The mean of a report is no unbiased estimate of x, but linear in it.
 
 Source: Li, Wang, Lopuhaa-Zwakenberg, Li, Skoric, "Estimating Numerical Distributions under Local Differential Privacy"
-(SIGMOD 2020), Sections 5.1 to 5.3; the estimate of a distribution from reports is their Section 5.5
-(`values/square_wave_estimate.py`).
+(SIGMOD 2020, arXiv 1912.01051); so is the estimate of a distribution from reports (`values/square_wave_estimate.py`).
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ At the maximum few bins have most of the mass, where bins are many and reports n
 with weights 1, 2, 1 after each step; it maximises no likelihood, but its fixed point has less variance, and a bias
 against narrow peaks.
 
-Source: Li, Wang, Lopuhaa-Zwakenberg, Li, Skoric (SIGMOD 2020), Section 5.5 and Algorithm 1; the smoothing is of
-Silverman, Jones, Wilson, Nychka (JRSS B 52, 1990).
+Source: Li, Wang, Lopuhaa-Zwakenberg, Li, Skoric (SIGMOD 2020, arXiv 1912.01051); the smoothing is that of Silverman,
+Jones, Wilson, Nychka (JRSS B 52, 1990).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def most_likely(
 
     matrix: P(cell | bin), > 0, shape (cells, bins).   counts: of reports, >= 0, not all 0; shape (cells,).
     smoothing: replace f_i after each step by (f_(i-1) + 2 f_i + f_(i+1))/4, with f_0 for f_(-1) and likewise at the
-        other end, which keeps the sum and leaves a uniform distribution unchanged.
+        other end, which keeps the sum and leaves a uniform distribution unchanged. Others weigh 2 and 1 there, and rescale.
     tolerance: stop when an iteration changes the log-likelihood by less than this, nats, > 0.
     iterations: the most of them, >= 1. Raises ValueError for anything else.
     """

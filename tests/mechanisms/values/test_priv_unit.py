@@ -31,7 +31,7 @@ def chance(m: PrivUnit) -> float:
 @together("d", [2, 3, 10, 500])
 @together("epsilon", [0.01, 1.0, 4.0, 50.0])
 def test_the_scale_is_that_of_bhowmick_et_al(d: int, epsilon: float) -> None:
-    """Their (17), with alpha = (d - 1)/2 and tau = (1 + gamma)/2, in high precision."""
+    """That of their Algorithm 1, with alpha = (d - 1)/2 and tau = (1 + gamma)/2, in high precision."""
     m = PrivUnit(epsilon, d)
     with mpmath.workdps(60):
         alpha, gamma = mpmath.mpf(d - 1) / 2, mpmath.mpf(m.gamma())

@@ -79,7 +79,7 @@ def test_delta_is_the_largest_over_pairs(epsilon: float, x: float, z: float, sha
 
 @together("epsilon", [0.01, 0.5, 1.0, 2.5, 5.0, 50.0])
 def test_the_width_maximises_the_bound_on_the_mutual_information(epsilon: float) -> None:
-    """ln(1 + 2 b), of a uniform report, minus the entropy of a report of one input (Li et al., Section 5.3)."""
+    """ln(1 + 2 b), of a uniform report, minus the entropy of a report of one input, as Li et al. choose b."""
     with mpmath.workdps(60):
         t = mpmath.exp(mpmath.mpf(epsilon))
 
@@ -93,7 +93,7 @@ def test_the_width_maximises_the_bound_on_the_mutual_information(epsilon: float)
 
 
 def test_the_published_width_and_its_limits() -> None:
-    """0.256 at epsilon 1 (Li et al., Figure 5); 1/2 at epsilon 0, 0 at infinity."""
+    """0.256 at epsilon 1; 1/2 at epsilon 0, 0 at infinity, as Li et al. say."""
     assert SquareWave(1.0).half_width() == pytest.approx(0.256, abs=5e-4)
     assert SquareWave(1e-12).half_width() == pytest.approx(0.5)
     widths = [SquareWave(epsilon).half_width() for epsilon in (1e-6, 0.1, 0.999, 1.0, 3.0, 700.0)]
