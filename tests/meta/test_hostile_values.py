@@ -157,7 +157,7 @@ def _of_every_mechanism(calls: Calls) -> None:
         calls.add(f"{name}.log_prob", m.log_prob, y=y, x=x)
         calls.add(f"{name}.delta", m.delta, epsilon=0.5)
         calls.add(f"{name}.implemented", m.implemented, bits=64)
-        if name in ("TwoPoint", "Piecewise", "Hybrid", "DuchiVector"):
+        if name in ("TwoPoint", "Piecewise", "Hybrid", "SquareWave", "DuchiVector", "DuchiBall"):
             calls.add(f"{name}.clip", m.clip, x=x)
         if name in ("TwoStage", "CoordinateSampling", "RandomProjection"):
             calls.add(f"{name}.dense", m.dense, report=y)
@@ -172,6 +172,9 @@ def _of_mechanisms() -> Calls:
     calls.add("TwoPoint", m.TwoPoint, epsilon=1.0, center=0.0, radius=1.0)
     calls.add("Piecewise", m.Piecewise, epsilon=1.0)
     calls.add("Hybrid", m.Hybrid, epsilon=1.0)
+    calls.add("SquareWave", m.SquareWave, epsilon=1.0)
+    reports = np.linspace(0, 1, 9)
+    calls.add("SquareWave.estimate", m.SquareWave(1.0).estimate, reports=reports, bins=4, tolerance=0.1, iterations=5)
     calls.add("RandomizedResponse", m.RandomizedResponse, epsilon=1.0, k=3)
     calls.add("Laplace", m.Laplace, scale=1.0, sensitivity=1.0, replaced=2.0)
     calls.add("Gaussian", m.Gaussian, sigma=1.0, sensitivity=1.0, replaced=2.0)
@@ -181,6 +184,8 @@ def _of_mechanisms() -> Calls:
     calls.add("PerturbedSampling", m.PerturbedSampling, epsilon=1.0, d=4, k=2)
     calls.add("SubsampleRelease", m.SubsampleRelease, n=5, k=2, replacement=False)
     calls.add("DuchiVector", m.DuchiVector, epsilon=1.0, d=3, printed=False)
+    calls.add("DuchiBall", m.DuchiBall, epsilon=1.0, d=3)
+    calls.add("PrivUnit", m.PrivUnit, epsilon=1.0, d=3)
     calls.add("CoordinateSampling", m.CoordinateSampling, value=m.TwoPoint, epsilon=1.0, d=4, k=2)
     calls.add("TwoStage", m.TwoStage, selection=m.PerturbedSampling(1.0, 3, 1), value=m.TwoPoint(1.0), clip=False)
     projection: Any = MECHANISMS["RandomProjection"]

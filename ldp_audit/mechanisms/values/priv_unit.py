@@ -65,7 +65,8 @@ class PrivUnit(Staircase):
     """Inputs are unit vectors of R^d, shape (..., d); reports are vectors of length 1/m, of that shape and dtype.
 
     Inputs whose length is within 1% of 1 are scaled to it. A density (`log_prob`) is with respect to the uniform
-    distribution on the reports. Samples have at most epsilon, by construction: see `FiniteStaircase` and `draw`.
+    distribution on the reports. Samples have at most epsilon, by construction: see `FiniteStaircase` and `draw`. Where
+    epsilon is less than the slack costs, which is 1e-7 to 1e-4 by d, they ignore their input.
 
     epsilon: nats, > 0, finite.   d: 2 .. 100,000. Raises ValueError for anything else.
     """

@@ -75,7 +75,8 @@ def most_likely(
 
     matrix: P(cell | bin), > 0, shape (cells, bins).   counts: of reports, >= 0, not all 0; shape (cells,).
     smoothing: replace f_i after each step by (f_(i-1) + 2 f_i + f_(i+1))/4, with f_0 for f_(-1) and likewise at the
-        other end, which keeps the sum and leaves a uniform distribution unchanged. Others weigh 2 and 1 there, and rescale.
+        other end, which keeps the sum and leaves a uniform distribution unchanged. Others weigh 2 and 1 there, and
+        rescale.
     tolerance: stop when an iteration changes the log-likelihood by less than this, nats, > 0.
     iterations: the most of them, >= 1. Raises ValueError for anything else.
     """
