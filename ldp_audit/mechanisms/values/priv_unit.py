@@ -66,7 +66,7 @@ class PrivUnit(Staircase):
 
     Inputs whose length is within 1% of 1 are scaled to it. A density (`log_prob`) is with respect to the uniform
     distribution on the reports. Samples have at most epsilon, by construction: see `FiniteStaircase` and `draw`. Where
-    epsilon is less than the slack costs, which is 1e-7 to 1e-4 by d, they ignore their input.
+    epsilon is less than the slack costs, which is 1e-7 to 3e-4 by d, they ignore their input.
 
     epsilon: nats, > 0, finite.   d: 2 .. 100,000. Raises ValueError for anything else.
     """
@@ -201,7 +201,11 @@ class FinitePrivUnit(FiniteStaircase):
     mechanism: PrivUnit
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64]:
-        """E[report | x], x up to rounding. Shape (..., d)."""
+        """E[report | x]: x, shrunk by what the slack costs. Shape (..., d).
+
+        For d up to 100 by at most 1e-4 (relative) at epsilon .01 and 1e-6 at 1; up to 10,000 by 2e-3 and 2e-5; for
+        100,000 by 1.2% and 1.3e-4.
+        """
         inside, outside, _ = (float(one) for one in self.probabilities())
         m = self.mechanism
         return m.reach() * cap_moments(m.gamma(), m.d)[0] * (inside - outside) * m.mean(x)

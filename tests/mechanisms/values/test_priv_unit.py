@@ -156,6 +156,14 @@ def test_sixty_four_bits_lose_little() -> None:
             assert PrivUnit(epsilon, d).implemented().exact_epsilon() == pytest.approx(epsilon, rel=1e-12)
     assert PrivUnit(50.0, 16).implemented().exact_epsilon() > 49.9
     assert PrivUnit(1e-7, 16).implemented().exact_epsilon() == 0  # the slack is larger
+    assert PrivUnit(3e-4, 100_000).implemented().exact_epsilon() > 0
+
+
+def test_the_mean_is_shrunk_by_no_more_than_is_stated() -> None:
+    for d, small, one in ((2, 1e-4, 1e-6), (100, 1e-4, 1e-6), (10_000, 2e-3, 2e-5), (100_000, 0.012, 1.3e-4)):
+        for epsilon, most in ((0.01, small), (1.0, one)):
+            m = PrivUnit(epsilon, d)
+            assert 0 <= 1 - m.implemented().mean(m.worst_pair()[0])[0] <= most
 
 
 FINITE = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0], [-0.6, 0.8], [-1.0, 0.0], [0.28, -0.96]])
