@@ -18,7 +18,9 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are import
     from ldp_audit.mechanisms.mechanism import Parameter as Parameter
     from ldp_audit.mechanisms.noise.gaussian import Gaussian as Gaussian
     from ldp_audit.mechanisms.noise.laplace import Laplace as Laplace
+    from ldp_audit.mechanisms.selection.exponential_mechanism import ExponentialMechanism as ExponentialMechanism
     from ldp_audit.mechanisms.selection.exponential_selection import ExponentialSelection as ExponentialSelection
+    from ldp_audit.mechanisms.selection.permute_and_flip import PermuteAndFlip as PermuteAndFlip
     from ldp_audit.mechanisms.selection.perturbed_encoding import PerturbedEncoding as PerturbedEncoding
     from ldp_audit.mechanisms.selection.perturbed_sampling import PerturbedSampling as PerturbedSampling
     from ldp_audit.mechanisms.selection.subsample_release import SubsampleRelease as SubsampleRelease
@@ -60,6 +62,8 @@ FAMILIES = {
     "DuchiVector": "values.duchi_vector",
     "DuchiBall": "values.duchi_ball",
     "PrivUnit": "values.priv_unit",
+    "ExponentialMechanism": "selection.exponential_mechanism",
+    "PermuteAndFlip": "selection.permute_and_flip",
 }
 """The registry of families with numerical parameters: tests, page, TARGETs, accounts and audits iterate over it."""
 

@@ -362,6 +362,25 @@ INPUT = Variable("x", -oo, oo)
 SENSITIVITY = Parameter("sensitivity", Variable("D", 0, oo, open="left"), typical=(0.1, 2.0))
 
 
+def check_replaced(mechanism: Any) -> None:
+    """Check how far a replaced record moves the input, where that is stated; store it as a float. ValueError else."""
+    if mechanism.replaced is None:
+        return
+    distance = as_float(mechanism.replaced)
+    if not 0 < distance <= 2 * mechanism.sensitivity:
+        raise ValueError(
+            f"replaced must be a number > 0, at most twice the sensitivity {mechanism.sensitivity!r}, as a record that "
+            f"is replaced leaves and another comes; got {shown(mechanism.replaced)}"
+        )
+    object.__setattr__(mechanism, "replaced", distance)
+
+
+def shown_with_replaced(mechanism: Any) -> str:
+    """A dataclass's arguments by name, without those that are None: what `repr` prints."""
+    given = ((one.name, getattr(mechanism, one.name)) for one in fields(mechanism))
+    return f"{type(mechanism).__name__}({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
+
+
 class AdditiveNoise(Mechanism):
     """x + noise, for inputs at most `sensitivity` apart: with a record, and without it.
 
@@ -376,19 +395,10 @@ class AdditiveNoise(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.replaced is None:
-            return
-        distance = as_float(self.replaced)
-        if not 0 < distance <= 2 * self.sensitivity:
-            raise ValueError(
-                f"replaced must be a number > 0, at most twice the sensitivity {self.sensitivity!r}, as a record that "
-                f"is replaced leaves and another comes; got {shown(self.replaced)}"
-            )
-        object.__setattr__(self, "replaced", distance)
+        check_replaced(self)
 
     def __repr__(self) -> str:
-        given = ((one.name, getattr(self, one.name)) for one in fields(self))  # type: ignore[arg-type]
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
+        return shown_with_replaced(self)
 
     @abstractmethod
     def moved(self, distance: float) -> NoiseLoss:

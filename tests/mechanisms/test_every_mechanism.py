@@ -51,8 +51,11 @@ OUTPUTS = {
 }
 """Of those with few: all reports, as arrays hold them."""
 
-NOT_ENUMERATED = {"DuchiBall", "Laplace", "PrivUnit", "SubsampleRelease"}
-"""Their draws have no fixed number; tests/implementations enumerates them, each in its own way."""
+BY_SCORES = {"ExponentialMechanism", "PermuteAndFlip"}
+"""Each level of their profile has a pair of its own; tests/mechanisms/selection maximises over pairs."""
+
+NOT_ENUMERATED = {"DuchiBall", "Laplace", "PrivUnit", "SubsampleRelease", *BY_SCORES}
+"""Their draws have no fixed number; tests of their own enumerate or try them, each in its own way."""
 
 every = together("name", MECHANISMS)
 finite = together("name", OUTPUTS)
@@ -115,11 +118,14 @@ def test_a_closed_form_is_what_the_base_derives_from_the_reports(name: str) -> N
             values = np.asarray(reports, dtype=np.float64)
             assert m.mean(x) == pytest.approx(masses @ values, rel=1e-9, abs=1e-9)
             assert m.variance(x) == pytest.approx(masses @ (values - masses @ values) ** 2, rel=1e-9, abs=1e-9)
-    assert summed_epsilon(m) == pytest.approx(m.exact_epsilon(), rel=1e-9, abs=1e-12)
+    several = name.partition(" in ")[0] in {"FiniteChannel", *BY_SCORES}  # pairs, of which each may be the worst
+    assert summed_epsilon(m) <= m.exact_epsilon() * (1 + 1e-9) + 1e-12
+    if name.partition(" in ")[0] not in BY_SCORES:
+        assert summed_epsilon(m) == pytest.approx(m.exact_epsilon(), rel=1e-9, abs=1e-12)
     for level in (0.0, 0.3, 0.99 * min(m.exact_epsilon(), 50.0)):
         derived = float(summed_delta(m, level))
         assert derived <= m.delta(level) * (1 + 1e-9) + 1e-12
-        if "FiniteChannel" not in name:  # whose worst pair for epsilon need not be that for delta
+        if not several:
             assert derived == pytest.approx(float(m.delta(level)), rel=1e-7, abs=1e-12)
 
 
@@ -252,7 +258,7 @@ def test_reports_have_the_shape_and_the_dtype_of_the_inputs(name: str) -> None:
         if reports.dtype != x.dtype:
             others.add(str(reports.dtype).removeprefix("torch."))
     assert others <= {"int64"} or others == {"uint8"}
-    assert not others or vector.dtype.kind in "ib"
+    assert not others or vector.dtype.kind in "ib" or name in BY_SCORES  # of real scores an index is reported
 
 
 @together("name", ["TwoPoint", "Piecewise", "Hybrid", "Laplace", "Gaussian"])

@@ -148,7 +148,7 @@ class SetSelection(Staircase):
         """Log probability of the index y (or None), shape (...), at the set x, shape (..., d); broadcasts."""
         chosen, status = indices(y, self.d), require_status(array_of("x", x), self.d, self.k)
         inside, outside, none = logs
-        return np.where(chosen < 0, none, np.where(_at(chosen, status), inside, outside))[()]
+        return np.where(chosen < 0, none, np.where(at_index(chosen, status), inside, outside))[()]
 
     def checked(self, x: Any) -> tuple[Any, tuple[int, ...]]:
         """The sets as booleans, and their number as a shape."""
@@ -180,10 +180,10 @@ def indices(y: Any, d: int) -> NDArray[np.int64]:
 def log_prob_by_rank(y: Any, x: ArrayLike, logs: NDArray[np.float64]) -> NDArray[np.float64] | np.float64:
     """Log probability of y at x, given `logs` of the coordinates of rank 1 .. d; broadcasts; -inf for None."""
     chosen, ranks = indices(y, len(logs)), require_ranking(array_of("x", x), len(logs))
-    return np.where(chosen < 0, -np.inf, logs[_at(chosen, ranks) - 1])[()]
+    return np.where(chosen < 0, -np.inf, logs[at_index(chosen, ranks) - 1])[()]
 
 
-def _at(chosen: NDArray[np.int64], vectors: NDArray) -> NDArray:
+def at_index(chosen: NDArray[np.int64], vectors: NDArray) -> NDArray:
     """The entry of each vector, shape (..., d), at its index, shape (...); broadcasts. The first one for -1."""
     shape = np.broadcast_shapes(chosen.shape, vectors.shape[:-1])
     wide = np.broadcast_to(vectors, (*shape, vectors.shape[-1]))
