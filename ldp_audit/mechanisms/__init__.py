@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are import
     from ldp_audit.mechanisms.noise.laplace import Laplace as Laplace
     from ldp_audit.mechanisms.selection.exponential_mechanism import ExponentialMechanism as ExponentialMechanism
     from ldp_audit.mechanisms.selection.exponential_selection import ExponentialSelection as ExponentialSelection
+    from ldp_audit.mechanisms.selection.noisy_maximum import NoisyMaximum as NoisyMaximum
     from ldp_audit.mechanisms.selection.permute_and_flip import PermuteAndFlip as PermuteAndFlip
     from ldp_audit.mechanisms.selection.perturbed_encoding import PerturbedEncoding as PerturbedEncoding
     from ldp_audit.mechanisms.selection.perturbed_sampling import PerturbedSampling as PerturbedSampling
@@ -64,6 +65,7 @@ FAMILIES = {
     "PrivUnit": "values.priv_unit",
     "ExponentialMechanism": "selection.exponential_mechanism",
     "PermuteAndFlip": "selection.permute_and_flip",
+    "NoisyMaximum": "selection.noisy_maximum",
 }
 """The registry of families with numerical parameters: tests, page, TARGETs, accounts and audits iterate over it."""
 

@@ -51,7 +51,7 @@ OUTPUTS = {
 }
 """Of those with few: all reports, as arrays hold them."""
 
-BY_SCORES = {"ExponentialMechanism", "PermuteAndFlip"}
+BY_SCORES = {"ExponentialMechanism", "PermuteAndFlip", "NoisyMaximum"}
 """Each level of their profile has a pair of its own; tests/mechanisms/selection maximises over pairs."""
 
 NOT_ENUMERATED = {"DuchiBall", "Laplace", "PrivUnit", "SubsampleRelease", *BY_SCORES}

@@ -24,6 +24,7 @@ from sympy import oo
 import ldp_audit
 from ldp_audit import accounting, auditing, claims, implementations, mechanisms
 from ldp_audit.auditing import adapters
+from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.training import data
 from tests.mechanisms.test_every_mechanism import MECHANISMS
 
@@ -161,7 +162,7 @@ def _of_every_mechanism(calls: Calls) -> None:
             calls.add(f"{name}.clip", m.clip, x=x)
         if name in ("TwoStage", "CoordinateSampling", "RandomProjection"):
             calls.add(f"{name}.dense", m.dense, report=y)
-        if name not in ("SubsampleRelease", "ExponentialSelection", "PerturbedEncoding", "PerturbedSampling"):
+        if type(m).mean is not Mechanism.mean:
             calls.add(f"{name}.mean", m.mean, x=x)
             calls.add(f"{name}.variance", m.variance, x=x)
 
@@ -186,6 +187,9 @@ def _of_mechanisms() -> Calls:
     calls.add("DuchiVector", m.DuchiVector, epsilon=1.0, d=3, printed=False)
     calls.add("DuchiBall", m.DuchiBall, epsilon=1.0, d=3)
     calls.add("PrivUnit", m.PrivUnit, epsilon=1.0, d=3)
+    for by_scores in (m.ExponentialMechanism, m.PermuteAndFlip, m.NoisyMaximum):
+        given = {"noise": "laplace"} if by_scores is m.NoisyMaximum else {}
+        calls.add(by_scores.__name__, by_scores, epsilon=1.0, candidates=3, sensitivity=1.0, **given, replaced=2.0)
     calls.add("CoordinateSampling", m.CoordinateSampling, value=m.TwoPoint, epsilon=1.0, d=4, k=2)
     calls.add("TwoStage", m.TwoStage, selection=m.PerturbedSampling(1.0, 3, 1), value=m.TwoPoint(1.0), clip=False)
     projection: Any = MECHANISMS["RandomProjection"]
