@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are import
     from ldp_audit.mechanisms.selection.permute_and_flip import PermuteAndFlip as PermuteAndFlip
     from ldp_audit.mechanisms.selection.perturbed_encoding import PerturbedEncoding as PerturbedEncoding
     from ldp_audit.mechanisms.selection.perturbed_sampling import PerturbedSampling as PerturbedSampling
+    from ldp_audit.mechanisms.selection.sparse_vector import SparseVector as SparseVector
     from ldp_audit.mechanisms.selection.subsample_release import SubsampleRelease as SubsampleRelease
     from ldp_audit.mechanisms.selection.two_stage import TwoStage as TwoStage
     from ldp_audit.mechanisms.values.coordinate_sampling import CoordinateSampling as CoordinateSampling
@@ -66,6 +67,7 @@ FAMILIES = {
     "ExponentialMechanism": "selection.exponential_mechanism",
     "PermuteAndFlip": "selection.permute_and_flip",
     "NoisyMaximum": "selection.noisy_maximum",
+    "SparseVector": "selection.sparse_vector",
 }
 """The registry of families with numerical parameters: tests, page, TARGETs, accounts and audits iterate over it."""
 

@@ -54,7 +54,7 @@ OUTPUTS = {
 BY_SCORES = {"ExponentialMechanism", "PermuteAndFlip", "NoisyMaximum"}
 """Each level of their profile has a pair of its own; tests/mechanisms/selection maximises over pairs."""
 
-NOT_ENUMERATED = {"DuchiBall", "Laplace", "PrivUnit", "SubsampleRelease", *BY_SCORES}
+NOT_ENUMERATED = {"DuchiBall", "Laplace", "PrivUnit", "SparseVector", "SubsampleRelease", *BY_SCORES}
 """Their draws have no fixed number; tests of their own enumerate or try them, each in its own way."""
 
 every = together("name", MECHANISMS)
@@ -258,7 +258,7 @@ def test_reports_have_the_shape_and_the_dtype_of_the_inputs(name: str) -> None:
         if reports.dtype != x.dtype:
             others.add(str(reports.dtype).removeprefix("torch."))
     assert others <= {"int64"} or others == {"uint8"}
-    assert not others or vector.dtype.kind in "ib" or name in BY_SCORES  # of real scores an index is reported
+    assert not others or vector.dtype.kind in "ib" or name in {*BY_SCORES, "SparseVector"}  # which choose among reals
 
 
 @together("name", ["TwoPoint", "Piecewise", "Hybrid", "Laplace", "Gaussian"])

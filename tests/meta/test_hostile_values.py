@@ -190,6 +190,7 @@ def _of_mechanisms() -> Calls:
     for by_scores in (m.ExponentialMechanism, m.PermuteAndFlip, m.NoisyMaximum):
         given = {"noise": "laplace"} if by_scores is m.NoisyMaximum else {}
         calls.add(by_scores.__name__, by_scores, epsilon=1.0, candidates=3, sensitivity=1.0, **given, replaced=2.0)
+    calls.add("SparseVector", m.SparseVector, epsilon=1.0, threshold=0.0, cutoff=2, variant="correct")
     calls.add("CoordinateSampling", m.CoordinateSampling, value=m.TwoPoint, epsilon=1.0, d=4, k=2)
     calls.add("TwoStage", m.TwoStage, selection=m.PerturbedSampling(1.0, 3, 1), value=m.TwoPoint(1.0), clip=False)
     projection: Any = MECHANISMS["RandomProjection"]

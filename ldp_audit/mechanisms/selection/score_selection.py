@@ -174,9 +174,8 @@ class ScoreGrid(FinitePrecision):
             raise ValueError(f"epsilon must be at least 2**-25 to be sampled, got {self.mechanism.epsilon!r}")
 
     def exponent(self) -> int:
-        """log2 of the spacing; finer for a large epsilon, up to 2**24."""
-        finer = min(max(floor_log2(self.mechanism.epsilon), 0), _FINE)
-        return floor_log2(self.mechanism.sensitivity) - _FINE - finer
+        """log2 of the spacing."""
+        return exponent_for(self.mechanism.epsilon, self.mechanism.sensitivity)
 
     def shift(self) -> int:
         """m: the sensitivity in steps, rounded up, and the mechanism's `slack`."""
@@ -239,16 +238,31 @@ class ScoreGrid(FinitePrecision):
 
     def steps(self, x: Any, xp: Any = numpy_namespace) -> Any:
         """The scores in steps, rounded down; int64, shape of x. Raises ValueError for scores that are none."""
-        reach = math.ldexp(_REACH, self.exponent())
-        if xp.isdtype(x.dtype, ("real floating", "integral")):
-            require_arithmetic("x", x)
-            reach = min(reach, _MOST_WHOLE) if xp.isdtype(x.dtype, "integral") else reach
-            x = xp.astype(x, xp.float64) if x.dtype.itemsize <= _FLOAT64 else x  # wider ones would be rounded
-        scores = vectors("x", x, self.mechanism.candidates, -reach, reach, xp)
-        return xp.astype(xp.floor(scores * math.ldexp(1.0, -self.exponent())), xp.int64)
+        return floored(x, self.exponent(), self.mechanism.candidates, xp)
 
     def _steps_in(self, distance: float) -> int:
         return math.ceil(Fraction(distance) / Fraction(2) ** self.exponent()) + self.mechanism.slack()
+
+
+def exponent_for(epsilon: float, sensitivity: float) -> int:
+    """log2 of a grid's spacing: 2**24 steps or more in a sensitivity, and about 2**25 in 2 sensitivity / epsilon.
+
+    For an epsilon above 2**24 no finer than for that.
+    """
+    return floor_log2(sensitivity) - _FINE - min(max(floor_log2(epsilon), 0), _FINE)
+
+
+def floored(x: Any, exponent: int, length: int, xp: Any) -> Any:
+    """Real vectors of this length in steps of 2**exponent, rounded down; int64, shape of x.
+
+    Raises ValueError, naming x, for anything else, and for numbers 2**61 steps or more from 0.
+    """
+    reach = math.ldexp(_REACH, exponent)
+    if xp.isdtype(x.dtype, ("real floating", "integral")):
+        require_arithmetic("x", x)
+        reach = min(reach, _MOST_WHOLE) if xp.isdtype(x.dtype, "integral") else reach
+        x = xp.astype(x, xp.float64) if x.dtype.itemsize <= _FLOAT64 else x  # wider ones would be rounded
+    return xp.astype(xp.floor(vectors("x", x, length, -reach, reach, xp) * math.ldexp(1.0, -exponent)), xp.int64)
 
 
 def fades(numerators: Any, t: int, source: Source) -> Any:
