@@ -33,8 +33,8 @@ from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import LaplaceLoss
 from ldp_audit.losses.profile_loss import ProfileLoss
 from ldp_audit.mechanisms.channel import SymbolicChannel
-from ldp_audit.mechanisms.log_space import excess, levels
-from ldp_audit.mechanisms.mechanism import FamilyExample
+from ldp_audit.mechanisms.log_space import levels
+from ldp_audit.mechanisms.mechanism import FamilyExample, upper_profile
 from ldp_audit.mechanisms.noise.laplace_noise import discrete_laplace
 from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.selection.exponential_mechanism import ExponentialMechanism
@@ -93,8 +93,8 @@ class NoisyMaximum(ScoreSelection):
         return self.form().symbolic()  # type: ignore[attr-defined]
 
     def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """With Laplace noise two scores and their exchange, all others far behind; they attain delta(0) of two
-        candidates, and come closest to epsilon where none does. Else `form`'s.
+        """With Laplace noise two scores and their exchange, all others far behind: of two candidates they attain
+        delta(0), and no pair attains epsilon. Else `form`'s.
         """
         return self.form().worst_pair()
 
@@ -165,7 +165,7 @@ class LaplaceMaximum(ScoreSelection):
         """See `NoisyMaximum` and the module."""
         asked = levels(epsilon)
         if self.candidates > 2:
-            return excess(asked / 2, self.epsilon / 2)[()]
+            return upper_profile(LaplaceLoss(self.epsilon), epsilon)
         return np.reshape([_of_two(self.epsilon, float(level)) for level in asked.flat], asked.shape)[()]
 
     def dominating(self) -> PairLoss:

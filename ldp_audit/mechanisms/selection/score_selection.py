@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
-from ldp_audit.losses.discrete_loss import pure_loss
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, pure_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.finite_precision import FinitePrecision
@@ -37,6 +37,7 @@ from ldp_audit.mechanisms.mechanism import (
     Parameter,
     check_replaced,
     shown_with_replaced,
+    upper_profile,
 )
 from ldp_audit.mechanisms.noise.laplace_noise import PARTS, decays, tails
 from ldp_audit.mechanisms.noise.noise_grid import floor_log2, require_moderate
@@ -203,15 +204,15 @@ class ScoreGrid(FinitePrecision):
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """The profile at the implemented epsilon, an upper bound as scores are whole; shape of `epsilon`, nats."""
-        return self.law().delta(epsilon)
+        return upper_profile(self.pair_loss(), epsilon)
 
     def pair_loss(self) -> PairLoss:
-        """See base."""
-        return self.law().pair_loss()
+        """See base: at most the law's, whose pairs may lie between points of the grid."""
+        return EnclosedLoss(ZERO_LOSS, self.law().dominating(), either_order=True)
 
     def replaced_loss(self) -> PairLoss:
-        """See base."""
-        return self.law().replaced_loss()
+        """See base: at most the law's."""
+        return EnclosedLoss(ZERO_LOSS, self.law().replaced_loss().sides().upper, either_order=True)
 
     def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """See `mechanism`; on the grid."""

@@ -34,7 +34,7 @@ from array_api_compat import device
 from numpy.typing import ArrayLike, NDArray
 from sympy import Expr, Integer, exp, oo
 
-from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, pure_loss
+from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, DiscreteLoss, pure_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.finite_precision import FinitePrecision
@@ -52,6 +52,9 @@ Variant = Literal["correct", "lyu-1", "lyu-2", "lyu-4", "lyu-5", "lyu-6"]
 
 STOPPED = -1
 """What is reported of the queries after the last 1."""
+
+_ZEROS = 4
+"""Queries answered 0 before each 1 in the report of the worst pair."""
 
 MOST_QUERIES = 200
 """The most queries whose report's probability is integrated."""
@@ -147,8 +150,11 @@ class SparseVector(Mechanism):
         return float(Fraction(self.epsilon) * spent(self.noises(), self.cutoff)) if self.noises().stops else math.inf
 
     def pair_loss(self) -> PairLoss:
-        """See base: at most that of the pure epsilon; without a cutoff infinite, which more queries approach."""
-        return _loss(self.exact_epsilon())
+        """See base: at most that of the pure epsilon, at least what one report tells of the worst pair.
+
+        Without a cutoff infinite, which more queries approach.
+        """
+        return _loss(self.exact_epsilon(), self._one_event())
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """An upper bound of the profile, shape of `epsilon`, nats: that of randomised response at exact_epsilon().
@@ -165,7 +171,9 @@ class SparseVector(Mechanism):
         zero, one = self.threshold + 1, self.threshold - 1
         if self.variant == "lyu-5":
             return np.array([self.threshold, zero]), np.array([zero, self.threshold])
-        second = np.array([zero] * 8 + [one] * 8 if self.variant == "lyu-6" else ([zero] * 4 + [one]) * self.cutoff)
+        second = np.array(
+            [zero] * 8 + [one] * 8 if self.variant == "lyu-6" else ([zero] * _ZEROS + [one]) * self.cutoff
+        )
         return np.full(second.shape, self.threshold), second
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
@@ -185,6 +193,14 @@ class SparseVector(Mechanism):
         BITS.check(bits)
         return SparseVectorGrid(self)
 
+    def _one_event(self) -> PairLoss:
+        """The loss of whether the report of the worst pair is the one that it is made for; 0 where that is unknown."""
+        report = ([0] * _ZEROS + [1]) * self.cutoff
+        if not self.noises().stops or len(report) > MOST_QUERIES:
+            return ZERO_LOSS
+        first, second = (math.exp(self.log_prob(report, x)) for x in self.worst_pair())
+        return DiscreteLoss.of_laws({1: first, 0: 1 - first}, {1: second, 0: 1 - second}) if second else ZERO_LOSS
+
     def _scales(self) -> tuple[Fraction, Fraction]:
         return self.noises().threshold / Fraction(self.epsilon), self.noises().query / Fraction(self.epsilon)
 
@@ -194,8 +210,8 @@ def spent(noises: Noises, cutoff: int) -> Fraction:
     return (cutoff if noises.renewed else 1) / noises.threshold + 2 * cutoff / noises.query
 
 
-def _loss(epsilon: float) -> PairLoss:
-    return INFINITE_LOSS if epsilon == math.inf else EnclosedLoss(ZERO_LOSS, pure_loss(epsilon))
+def _loss(epsilon: float, lower: PairLoss) -> PairLoss:
+    return INFINITE_LOSS if epsilon == math.inf else EnclosedLoss(lower, pure_loss(epsilon), either_order=True)
 
 
 @dataclass(frozen=True)
@@ -235,8 +251,8 @@ class SparseVectorGrid(FinitePrecision):
         return float(spent(Noises(threshold, query, noises.renewed), self.mechanism.cutoff))
 
     def pair_loss(self) -> PairLoss:
-        """See base."""
-        return _loss(self.exact_epsilon())
+        """See base: at most that of the pure epsilon."""
+        return _loss(self.exact_epsilon(), ZERO_LOSS)
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """An upper bound of the profile; see the mechanism's."""

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from ldp_audit.accounting import compose
-from ldp_audit.mechanisms import SparseVector
+from ldp_audit.mechanisms import FiniteChannel, RandomizedResponse, SparseVector
 from tests.frequency import assert_frequency
 from tests.together import together
 
@@ -189,9 +189,16 @@ def test_a_threshold_that_is_not_renewed_is_seen() -> None:
 
 
 def test_sums_cost_at_most_those_of_randomised_response() -> None:
-    loss = compose([(SparseVector(0.1, 0.0), 100)])
-    assert loss.epsilon(1e-6) < 6
+    """And at least those of whether the report of the worst pair was given."""
+    m = SparseVector(0.1, 0.0)
+    loss = compose([(m, 100)])
+    assert loss.epsilon(1e-6) == pytest.approx(compose([(RandomizedResponse(0.1), 100)]).epsilon(1e-6))
     assert loss.epsilon(0.0) == pytest.approx(10.0)
+    given = [math.exp(m.log_prob([0, 0, 0, 0, 1], x)) for x in m.worst_pair()]
+    event = FiniteChannel([[p, 1 - p] for p in given])
+    assert loss.epsilon_bounds(1e-6)[0] == pytest.approx(compose([(event, 100)]).epsilon_bounds(1e-6)[0], abs=0.02)
+    assert loss.epsilon_bounds(1e-6)[0] > 0.5
+    assert compose([(SparseVector(0.1, 0.0, 50), 2)]).epsilon_bounds(1e-6)[0] == 0  # 250 queries are not integrated
     assert compose([(SparseVector(0.1, 0.0, variant="lyu-6"), 2)]).epsilon(1e-6) == math.inf
 
 
