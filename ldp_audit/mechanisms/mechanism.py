@@ -22,7 +22,6 @@ from sympy import oo
 from ldp_audit.figure import Panel, Series, plotted
 from ldp_audit.losses.discrete_loss import symmetric_loss
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.losses.noise_losses import NoiseLoss
 from ldp_audit.losses.profile_loss import loss_of_profile
 from ldp_audit.mechanisms.channel_loss import channel_loss
 from ldp_audit.mechanisms.inputs import finite
@@ -392,6 +391,8 @@ class AdditiveNoise(Mechanism):
     sensitivity: float
     replaced: float | None
     adjacency: ClassVar[Adjacency | None] = "add/remove"
+    whole: ClassVar[bool] = False
+    """Whether inputs and noise are whole numbers: the losses of two inputs are then no `NoiseLoss`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -401,8 +402,8 @@ class AdditiveNoise(Mechanism):
         return shown_with_replaced(self)
 
     @abstractmethod
-    def moved(self, distance: float) -> NoiseLoss:
-        """The loss between two inputs at this distance, > 0."""
+    def moved(self, distance: float) -> PairLoss:
+        """The loss between two inputs at this distance, > 0: a `NoiseLoss`, unless the noise is `whole`."""
 
     def pair_loss(self) -> PairLoss:
         """See base; with a record, and without it."""

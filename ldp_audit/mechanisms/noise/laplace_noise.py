@@ -1,8 +1,9 @@
-"""Exact sampling of discrete Laplace noise: P(z) proportional to e**(-|z|/t), for an integer t.
+"""Exact sampling of discrete Laplace noise: P(z) proportional to e**(-|z| s/t), for integers s and t.
 
 After Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (NeurIPS 2020), Algorithms 1 and 2,
-with comparisons of uniform integers only. |z| is A t/8 + B with P(A >= a) = e**(-a/8), and B in 0 .. t/8 - 1 with
-probability proportional to e**(-B/t), independent of A; the sign is uniform, and -0 is redrawn.
+with comparisons of uniform integers only. |z| is the whole part of (A t/8 + B)/s with P(A >= a) = e**(-a/8), and B in
+0 .. t/8 - 1 with probability proportional to e**(-B/t), independent of A; so P(|z| >= k) = P(A t/8 + B >= k s) =
+e**(-k s/t). The sign is uniform, and -0 is redrawn.
 """
 
 from __future__ import annotations
@@ -24,12 +25,16 @@ PARTS = 8
 _HALF = 2**63
 
 
-def discrete_laplace(t: int, shape: Sequence[int], source: Source) -> Any:
-    """Independent draws; int64, of that shape.   t: a multiple of 8, at most 2**54; P(|z| >= 2**62) < e**-255."""
+def discrete_laplace(t: int, shape: Sequence[int], source: Source, s: int = 1) -> Any:
+    """Independent draws of scale t/s; int64, of that shape.
+
+    t: a multiple of 8, at most 2**54; P(|z| >= 2**62) < e**-255.   s: 1 .. 2**62.
+    """
     xp, part = source.xp, t // PARTS
 
     def signed(count: int) -> tuple[Any, Any]:
-        size = tails((count,), source) * part + _until_kept(lambda n: _within_part(n, t, source), count, source)
+        fine = tails((count,), source) * part + _until_kept(lambda n: _within_part(n, t, source), count, source)
+        size = fine if s == 1 else fine // s
         minus = source.words((count,), 1) < 0
         return xp.where(minus, -size, size), ~minus | (size != 0)
 
