@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are import
     from ldp_audit.mechanisms.frequency.subset_selection import SubsetSelection as SubsetSelection
     from ldp_audit.mechanisms.frequency.unary_encoding import UnaryEncoding as UnaryEncoding
     from ldp_audit.mechanisms.mechanism import Parameter as Parameter
+    from ldp_audit.mechanisms.noise.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
     from ldp_audit.mechanisms.noise.discrete_laplace import DiscreteLaplace as DiscreteLaplace
     from ldp_audit.mechanisms.noise.gaussian import Gaussian as Gaussian
     from ldp_audit.mechanisms.noise.laplace import Laplace as Laplace
@@ -59,6 +60,7 @@ FAMILIES = {
     "Laplace": "noise.laplace",
     "Gaussian": "noise.gaussian",
     "DiscreteLaplace": "noise.discrete_laplace",
+    "DiscreteGaussian": "noise.discrete_gaussian",
     "ExponentialSelection": "selection.exponential_selection",
     "PerturbedEncoding": "selection.perturbed_encoding",
     "PerturbedSampling": "selection.perturbed_sampling",

@@ -26,7 +26,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -40,15 +39,10 @@ from ldp_audit.mechanisms.inputs import numbers_of, whole_numbers
 from ldp_audit.mechanisms.mechanism import FamilyExample, Losses, Parameter
 from ldp_audit.mechanisms.noise.integer_noise import MOST_INPUT, STEPS, IntegerNoise
 from ldp_audit.mechanisms.noise.laplace import SCALE
-from ldp_audit.mechanisms.noise.laplace_noise import PARTS, discrete_laplace
-from ldp_audit.mechanisms.noise.noise_grid import floor_log2
+from ldp_audit.mechanisms.noise.laplace_noise import discrete_laplace, quotient_above
 from ldp_audit.mechanisms.randomness import BITS, Source
 from ldp_audit.mechanisms.variable import Variable
 from ldp_audit.numerics import whole
-
-_WIDEST, _FINEST = 52, 62
-"""log2 of the largest scale that is sampled, and of the largest s of t/s."""
-_NARROWEST = -30
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,12 +146,12 @@ class DiscreteLaplace(IntegerNoise):
             outside 2**-30 .. 2**52.
         """
         BITS.check(bits)
-        t, s = self._fraction()
+        t, s = quotient_above(self.scale)
         return replace(self, scale=t / s)
 
     def noise(self, shape: tuple[int, ...], source: Source) -> Any:
         """See `IntegerNoise`; at the scale of `implemented()`."""
-        t, s = self._fraction()
+        t, s = quotient_above(self.scale)
         return discrete_laplace(t, shape, source, s)
 
     def draw(self, x: Any, source: Source) -> Any:
@@ -207,10 +201,3 @@ class DiscreteLaplace(IntegerNoise):
         last = np.where(np.isfinite(steps), steps, 0.0) * left
         with np.errstate(over="ignore", divide="ignore"):
             return ratio / lacking**2 * -np.expm1(-steps / self.scale) - 2 * ratio / lacking / (1 + ratio) * last
-
-    def _fraction(self) -> tuple[int, int]:
-        """t and s, with t/s the scale rounded up."""
-        if not 2.0**_NARROWEST <= self.scale <= 2.0**_WIDEST:
-            raise ValueError(f"scale must lie in 2**{_NARROWEST} .. 2**{_WIDEST} to be sampled, got {self.scale!r}")
-        s = 2 ** min(_FINEST, _WIDEST + 1 - floor_log2(self.scale))
-        return math.ceil(Fraction(self.scale) * s / PARTS) * PARTS, s

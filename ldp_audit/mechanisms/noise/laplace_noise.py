@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +25,9 @@ PARTS = 8
 
 _HALF = 2**63
 
+_NARROWEST, _WIDEST, _FINEST = -30, 52, 62
+"""log2 of the least and the largest scale that is sampled, and of the largest s of t/s."""
+
 
 def discrete_laplace(t: int, shape: Sequence[int], source: Source, s: int = 1) -> Any:
     """Independent draws of scale t/s; int64, of that shape.
@@ -33,12 +37,23 @@ def discrete_laplace(t: int, shape: Sequence[int], source: Source, s: int = 1) -
     xp, part = source.xp, t // PARTS
 
     def signed(count: int) -> tuple[Any, Any]:
-        fine = tails((count,), source) * part + _until_kept(lambda n: _within_part(n, t, source), count, source)
+        fine = tails((count,), source) * part + until_kept(lambda n: _within_part(n, t, source), count, source)
         size = fine if s == 1 else fine // s
         minus = source.words((count,), 1) < 0
         return xp.where(minus, -size, size), ~minus | (size != 0)
 
-    return xp.reshape(_until_kept(signed, int(np.prod(shape, dtype=np.int64)), source), tuple(shape))
+    return xp.reshape(until_kept(signed, int(np.prod(shape, dtype=np.int64)), source), tuple(shape))
+
+
+def quotient_above(scale: float) -> tuple[int, int]:
+    """t and s for `discrete_laplace`, with t/s the scale rounded up by 2**-50 of itself, or by 2**-59 if that is more.
+
+    t/s is a float. ValueError for a scale outside 2**-30 .. 2**52.
+    """
+    if not 2.0**_NARROWEST <= scale <= 2.0**_WIDEST:
+        raise ValueError(f"scale must lie in 2**{_NARROWEST} .. 2**{_WIDEST} to be sampled, got {scale!r}")
+    s = 2 ** min(_FINEST, _WIDEST + 2 - math.frexp(scale)[1])
+    return math.ceil(Fraction(scale) * s / PARTS) * PARTS, s
 
 
 def decays(numerators: Any, denominator: int, source: Source) -> Any:
@@ -83,7 +98,8 @@ def _within_part(count: int, t: int, source: Source) -> tuple[Any, Any]:
     return drawn, decays(drawn, t, source)
 
 
-def _until_kept(draw: Callable[[int], tuple[Any, Any]], count: int, source: Source) -> Any:
+def until_kept(draw: Callable[[int], tuple[Any, Any]], count: int, source: Source) -> Any:
+    """So many values, each drawn again until it is kept.   draw: so many values, and whether each is kept."""
     values, kept = draw(count)
     waiting = source.xp.nonzero(~kept)[0]
     while waiting.shape[0]:

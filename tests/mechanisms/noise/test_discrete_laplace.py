@@ -20,7 +20,7 @@ from ldp_audit.accounting import compose, privacy_loss, shuffle, subsample
 from ldp_audit.auditing.adapters import as_sampler
 from ldp_audit.mechanisms import DiscreteLaplace
 from ldp_audit.mechanisms.noise import laplace_noise
-from ldp_audit.mechanisms.noise.laplace_noise import PARTS, discrete_laplace
+from ldp_audit.mechanisms.noise.laplace_noise import PARTS, discrete_laplace, quotient_above
 from ldp_audit.mechanisms.randomness import NumpySource
 from tests.frequency import assert_frequency
 from tests.together import together
@@ -155,7 +155,7 @@ def test_no_epsilon_is_above_the_ideal_one(scale: float, sensitivity: int, bits:
     """The scale is rounded up, in exact arithmetic, hardly, and to a float; a second time it stays."""
     ideal = DiscreteLaplace(scale, sensitivity)
     m = ideal.implemented(bits)
-    t, s = ideal._fraction()  # noqa: SLF001  (what `noise` draws from)
+    t, s = quotient_above(scale)
     assert Fraction(m.scale) == Fraction(t, s)
     assert 1 <= Fraction(m.scale) / Fraction(scale) <= 1 + (Fraction(1, 2**50) if scale > 1e-3 else Fraction(1, 2**28))
     assert t % PARTS == 0
