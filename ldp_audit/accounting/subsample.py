@@ -26,8 +26,8 @@ pairs are ((1 - q) N_0 + q N_v, (1 - q) N_0 + q N_w), and
                each t in one use; composed, no pair of data is known to attain it, and the lower bound is that of the
                data of this v and w, or for r <= s of v = r and w = 0.
 
-The proof is in `losses/subsampled_loss.py`. Noise on whole numbers (`AdditiveNoise.whole`) has bounds instead: above,
-the table's loss of inputs max(r, s) apart, and below, that of v = 0 and w = min(r, s).
+The proof is in `losses/subsampled_loss.py`. Noise whose loss does not rise with the report (`AdditiveNoise.smooth`)
+has bounds instead: above, the table's loss of inputs max(r, s) apart, and below, that of v = 0 and w = min(r, s).
 
 No smaller loss holds for all mechanisms with the loss given. One that reports, with that loss, whether a certain record
 is in the sample attains it at each t. So both bounds are one number where the loss given is exact. For "with" and k >=
@@ -139,7 +139,7 @@ def _replaced_noise(noise: AdditiveNoise, rate: SamplingRate) -> PairLoss:
         return noise.moved(two)
     longest: Any = noise.moved(one)
     both: Any = noise.moved(two)
-    if noise.whole:
+    if not noise.smooth:
         nearer, farther = (longest, both) if one <= two else (both, longest)
         return EnclosedLoss(subsampled(nearer, rate), symmetric(subsampled(farther, rate)))
     found = ReplacedLoss(longest, longest, both, rate)

@@ -391,8 +391,8 @@ class AdditiveNoise(Mechanism):
     sensitivity: float
     replaced: float | None
     adjacency: ClassVar[Adjacency | None] = "add/remove"
-    whole: ClassVar[bool] = False
-    """Whether inputs and noise are whole numbers: the losses of two inputs are then no `NoiseLoss`."""
+    smooth: ClassVar[bool] = True
+    """Whether `moved` gives a `NoiseLoss`, which rises with the report; else it gives a list of losses or bounds."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -403,7 +403,7 @@ class AdditiveNoise(Mechanism):
 
     @abstractmethod
     def moved(self, distance: float) -> PairLoss:
-        """The loss between two inputs at this distance, > 0: a `NoiseLoss`, unless the noise is `whole`."""
+        """The loss between two inputs at this distance, > 0: a `NoiseLoss` where the noise is `smooth`."""
 
     def pair_loss(self) -> PairLoss:
         """See base; with a record, and without it."""

@@ -36,7 +36,7 @@ class IntegerNoise(FinitePrecision, AdditiveNoise):
 
     sensitivity: int
     replaced: int | None
-    whole: ClassVar[bool] = True
+    smooth: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.replaced is not None:

@@ -34,11 +34,21 @@ def discrete_laplace(t: int, shape: Sequence[int], source: Source, s: int = 1) -
 
     t: a multiple of 8, at most 2**54; P(|z| >= 2**62) < e**-255.   s: 1 .. 2**62.
     """
-    xp, part = source.xp, t // PARTS
+    return either_sign(lambda count: geometric(t, count, source, s), shape, source)
+
+
+def geometric(t: int, count: int, source: Source, s: int = 1) -> Any:
+    """Whole numbers u >= 0 with P(u >= k) = e**(-k s/t); int64, shape (count,).   t, s: see `discrete_laplace`."""
+    fine = tails((count,), source) * (t // PARTS) + until_kept(lambda n: _within_part(n, t, source), count, source)
+    return fine if s == 1 else fine // s
+
+
+def either_sign(sizes: Callable[[int], Any], shape: Sequence[int], source: Source) -> Any:
+    """Sizes with uniform signs, -0 drawn again; int64, of that shape.   sizes: draws so many, shape (count,)."""
+    xp = source.xp
 
     def signed(count: int) -> tuple[Any, Any]:
-        fine = tails((count,), source) * part + until_kept(lambda n: _within_part(n, t, source), count, source)
-        size = fine if s == 1 else fine // s
+        size = sizes(count)
         minus = source.words((count,), 1) < 0
         return xp.where(minus, -size, size), ~minus | (size != 0)
 
