@@ -114,7 +114,7 @@ def cells_of(law: Any, x: Any, samples: int) -> CellLaw:
     elif (points := many_points(law, x)) is not None:
         found = _binned(intervals_of_points(points, np.exp(vectorised(law, x)(points)), samples))
     else:
-        found = _finite(law, x, outputs_of(law))
+        found = _finite(law, x, outputs_of(law, x))
     total = float(found.probabilities.sum())
     if not abs(total - 1) <= MASS_ERROR:
         raise ValueError(f"law must have probabilities that add up to 1 at input {cut(x)}, got {total!r} in all")
@@ -218,19 +218,19 @@ def require_law(law: Any) -> None:
     instance(law, Law, "law", f"one that has log_prob(y, x); {_ACCEPTED}")
 
 
-def outputs_of(law: Any) -> list[tuple[Any, ...]]:
-    """All outputs, each with the names that mean the same. ValueError if the law does not say."""
-    if (outputs := _given(law)) is None:
+def outputs_of(law: Any, x: Any) -> list[tuple[Any, ...]]:
+    """All outputs at the input x, each with the names that mean the same. ValueError if the law does not say."""
+    if (outputs := _given(law, x)) is None:
         raise ValueError(f"law must say what its outputs are, got {cut(law)}; {_ACCEPTED}")
     named = [y.item() if isinstance(y, np.generic) else y for y in outputs]
     return [(None, -1) if y is None and -1 not in named else (y,) for y in named]  # arrays write no index as -1
 
 
-def _given(law: Any) -> Sequence[Any] | None:
-    """What the law itself says."""
+def _given(law: Any, x: Any) -> Sequence[Any] | None:
+    """What the law itself says of its outputs at x."""
     from ldp_audit.mechanisms.mechanism import Mechanism
 
-    return law.reports() if isinstance(law, Mechanism) else _stated(law)
+    return law.likely_reports(x) if isinstance(law, Mechanism) else _stated(law)
 
 
 def _stated(law: Any) -> Sequence[Any] | None:
@@ -249,7 +249,7 @@ def many_points(law: Any, x: Any) -> np.ndarray | None:
         reach = len(law.counts()) // 2 + 1
         steps = law.grid.between(x)[0] + np.arange(-reach, reach + 1)
         return (steps * law.grid.cells).astype(np.float64) * math.ldexp(1.0, law.grid.exponent)
-    outputs = _given(law)
+    outputs = _given(law, x)
     if outputs is None or len(outputs) <= MOST_CELLS or not all(map(is_number, outputs)):
         return None
     return np.sort(np.asarray(outputs, dtype=np.float64))
@@ -259,10 +259,11 @@ def density_of(law: Any, x: Any) -> Density | None:
     """The law as a density with atoms; None if it has none."""
     from ldp_audit import mechanisms
     from ldp_audit.mechanisms.noise.laplace import LaplaceGrid
+    from ldp_audit.mechanisms.noise.staircase_noise import StaircaseGrid
 
     if isinstance(law, mechanisms.BoundChannel):
         return _flat(law, x) if law.channel.pieces else None
-    if isinstance(law, LaplaceGrid):  # 2**40 points a scale: no test tells them from the density
+    if isinstance(law, LaplaceGrid | StaircaseGrid):  # 2**32 points a scale: no test tells them from the density
         law = law.mechanism
     knots = law.breakpoints(x) if isinstance(law, SmoothLaw) else None
     if knots is None:

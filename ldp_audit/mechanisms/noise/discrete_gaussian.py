@@ -89,6 +89,10 @@ class DiscreteGaussian(IntegerNoise):
         """
         return upper_profile(self.pair_loss(), epsilon)
 
+    def reach(self) -> int:
+        """See `IntegerNoise`: 9 sigma."""
+        return math.ceil(9 * self.sigma) + 1
+
     def log_mass(self, away: NDArray[np.float64]) -> NDArray[np.float64]:
         """See `IntegerNoise`."""
         return -((away / self.sigma) ** 2) / 2 - log_normaliser(self.sigma)

@@ -112,6 +112,10 @@ class DiscreteLaplace(IntegerNoise):
         """See base: lower .. upper, where both are given."""
         return None if self.lower is None or self.upper is None else range(self.lower, self.upper + 1)
 
+    def reach(self) -> int:
+        """See `IntegerNoise`: 40 scales."""
+        return math.ceil(40 * self.scale) + 1
+
     def log_mass(self, away: NDArray[np.float64]) -> NDArray[np.float64]:
         """See `IntegerNoise`; |z|/scale keeps its digits beside the constant."""
         return math.log(math.tanh(0.5 / self.scale)) - np.abs(away) / self.scale

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import array_api_compat.numpy as numpy_namespace
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.finite_precision import FinitePrecision
-from ldp_audit.mechanisms.inputs import array_of, numbers_of, whole_numbers
+from ldp_audit.mechanisms.inputs import array_of, numbers_of, single, whole_numbers
 from ldp_audit.mechanisms.mechanism import AdditiveNoise, Parameter
 from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.variable import Variable
@@ -22,6 +23,9 @@ MOST_APART = 10**6
 
 MOST_INPUT = 2**53
 """The largest size of an input: up to here floats hold all whole numbers."""
+
+_MOST_LISTED = 10**6
+"""The most likely reports that are listed."""
 
 STEPS = Parameter("sensitivity", Variable("D", 1, MOST_APART, integer=True), typical=(1, 10))
 """How far apart inputs of neighbours are: a whole number."""
@@ -57,6 +61,10 @@ class IntegerNoise(FinitePrecision, AdditiveNoise):
     def log_mass(self, away: NDArray[np.float64]) -> NDArray[np.float64]:
         """ln P(noise = z) at whole numbers z."""
 
+    @abstractmethod
+    def reach(self) -> int:
+        """A size that noise exceeds with a chance below 1e-17."""
+
     def worst_pair(self) -> tuple[int, int]:
         """0 and the sensitivity."""
         return 0, self.sensitivity
@@ -75,6 +83,14 @@ class IntegerNoise(FinitePrecision, AdditiveNoise):
         given, center = numbers_of("y", y).astype(np.float64), self._whole(x)
         known = np.isfinite(given) & (given == np.floor(given))
         return np.where(known, self.log_mass(np.where(known, given, 0.0) - center), -np.inf)[()]
+
+    def likely_reports(self, x: Any) -> Sequence[Any] | None:
+        """See base; None for more than 10**6."""
+        listed, reach = self.reports(), self.reach()
+        if listed is not None or 2 * reach > _MOST_LISTED:
+            return listed
+        near = int(single(x, self)) + np.arange(-reach, reach + 1)
+        return near[self.log_prob(near, x) > -np.inf].tolist()
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """x: no bias."""

@@ -159,7 +159,7 @@ class StaircaseNoise(AdditiveNoise):
         """The finite-precision distribution of `sample`: a staircase on a grid of 2**32 points a sensitivity or more.
 
         bits: 2..64, without effect, as all decisions are exact. Raises ValueError for other bits, for an epsilon
-            outside 2**-20 .. 2**20, and where the sensitivity lies outside 2**-500 .. 2**500.
+            outside 2**-20 .. 2**12, and where the sensitivity lies outside 2**-500 .. 2**500.
         """
         BITS.check(bits)
         return StaircaseGrid.of(self)
@@ -200,8 +200,8 @@ class StaircaseGrid(FinitePrecisionNoise):
 
     def __post_init__(self) -> None:
         require_moderate("sensitivity", self.mechanism.sensitivity)
-        if not 2.0**-20 <= self.mechanism.epsilon <= 2.0**20:
-            raise ValueError(f"epsilon must lie in 2**-20 .. 2**20 to be sampled, got {self.mechanism.epsilon!r}")
+        if not 2.0**-20 <= self.mechanism.epsilon <= 2.0**12:
+            raise ValueError(f"epsilon must lie in 2**-20 .. 2**12 to be sampled, got {self.mechanism.epsilon!r}")
         if self.steps() > 2 ** (_FINEST + 1):
             raise ValueError(f"exponent must give at most 2**{_FINEST + 1} spacings, got {self.exponent!r}")
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from ldp_audit.accounting import compose, privacy_loss, shuffle, subsample
-from ldp_audit.auditing import as_sampler, audit
+from ldp_audit.auditing import as_sampler, assert_fits, audit
 from ldp_audit.losses import discrete_gaussian
 from ldp_audit.losses.discrete_gaussian import DiscreteGaussianLoss, discrete_gaussian_variance, log_normaliser
 from ldp_audit.losses.hulls import divergence_of
@@ -292,6 +292,13 @@ def test_an_audit_finds_its_loss_and_no_more() -> None:
     assert honest.verdict == "consistent"
     short = audit(as_sampler(m), inputs=m.worst_pair(), claimed_delta=0.7 * float(m.delta(level)), **claim)
     assert short.verdict == "violated"
+
+
+@together("m", [DiscreteGaussian(1.0), DiscreteGaussian(0.3), DiscreteGaussian(500.0)])
+def test_its_own_law_fits_and_a_wider_one_does_not(m: DiscreteGaussian) -> None:
+    assert_fits(as_sampler(m), m, inputs=list(m.worst_pair()), samples=50_000)
+    with pytest.raises(AssertionError):
+        assert_fits(as_sampler(DiscreteGaussian(1.0)), DiscreteGaussian(1.2), inputs=[0], samples=50_000)
 
 
 @together(

@@ -15,9 +15,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_audit import audit
 from ldp_audit.accounting import compose, privacy_loss, shuffle, subsample
-from ldp_audit.auditing.adapters import as_sampler
+from ldp_audit.auditing import as_sampler, assert_fits, audit
 from ldp_audit.mechanisms import DiscreteLaplace
 from ldp_audit.mechanisms.noise import laplace_noise
 from ldp_audit.mechanisms.noise.laplace_noise import PARTS, discrete_laplace, quotient_above
@@ -252,6 +251,22 @@ def test_an_audit_finds_its_epsilon_and_no_more() -> None:
     assert found.verdict == "consistent"
     assert found.epsilon_lower > 1.8
     assert audit(as_sampler(m), inputs=(0, 3), claimed_epsilon=m.exact_epsilon(), samples=50_000).verdict == "violated"
+
+
+@together(
+    "m",
+    [
+        DiscreteLaplace(1.0),
+        DiscreteLaplace(0.3),
+        DiscreteLaplace(500.0),
+        DiscreteLaplace(2.0, lower=-1),
+        DiscreteLaplace(2.0, 1, 0, 3),
+    ],
+)
+def test_its_own_law_fits_and_a_wider_one_does_not(m: DiscreteLaplace) -> None:
+    assert_fits(as_sampler(m), m, inputs=list(m.worst_pair()), samples=50_000)
+    with pytest.raises(AssertionError):
+        assert_fits(as_sampler(DiscreteLaplace(1.0)), DiscreteLaplace(1.2), inputs=[0], samples=50_000)
 
 
 @together(
