@@ -44,13 +44,20 @@ from ldp_audit.mechanisms.randomness import BITS, Source
 from ldp_audit.mechanisms.variable import Variable
 from ldp_audit.numerics import whole
 
+_LEAST = 1e-290
+"""The least scale, for which quotients by it are floats."""
+_FEW = 1e-5
+"""The steps, in scales, below which three powers give a sum to 1e-15 of itself."""
+
 
 @dataclass(frozen=True, repr=False)
 class DiscreteLaplace(IntegerNoise):
     """x + z, with P(z) proportional to e**(-|z|/scale), for whole numbers x; clamped to lower .. upper where given.
 
-    scale: > 0, finite.   sensitivity, replaced: see `IntegerNoise`; in l1 for arrays, whose coordinates get independent
-        noise (the profile is that of one number, which arrays do not exceed in epsilon).
+    Each number of an array gets independent noise; the array's pure epsilon is that of one number if `sensitivity`
+    bounds the l1 distance of whole arrays.
+
+    scale: 1e-290 or more, finite.   sensitivity, replaced: see `IntegerNoise`.
     lower, upper: whole numbers of size at most 2**53, lower < upper, or None for no clamping at this end. Inputs lie
         between them. Raises ValueError for anything else.
     """
@@ -71,6 +78,8 @@ class DiscreteLaplace(IntegerNoise):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.scale < _LEAST:
+            raise ValueError(f"scale must be at least {_LEAST!r}, got {self.scale!r}")
         for name, end in (("lower", self.lower), ("upper", self.upper)):
             if end is not None:
                 object.__setattr__(self, name, whole(end, name, -MOST_INPUT, MOST_INPUT))
@@ -138,7 +147,7 @@ class DiscreteLaplace(IntegerNoise):
         """2 a/(1 - a)**2, a = e**(-1/scale), without a range; shape of x.
 
         With one, E[min(z, u)**2; z > 0] is the sum over j = 1 .. u of (2 j - 1) P(z >= j), for u = upper - x, and for u
-        = x - lower likewise; right to about 1e-15 scale/(upper - lower) of itself.
+        = x - lower likewise; right to 1e-10 of itself.
         """
         center, (low, high) = self._whole(x), self._range()
         return (self._squares(center - low) + self._squares(high - center) - self._bias(center) ** 2)[()]
@@ -199,9 +208,11 @@ class DiscreteLaplace(IntegerNoise):
         return np.sign(above - below) * nearer * away
 
     def _squares(self, steps: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The sum over j = 1 .. steps of (2 j - 1) a**j, divided by 1 + a."""
+        """The sum over j = 1 .. steps of (2 j - 1) a**j, divided by 1 + a; by its powers where terms would cancel."""
         ratio, lacking = math.exp(-1 / self.scale), np.float64(-math.expm1(-1 / self.scale))
-        left = np.exp(-steps / self.scale)
-        last = np.where(np.isfinite(steps), steps, 0.0) * left
-        with np.errstate(over="ignore", divide="ignore"):
-            return ratio / lacking**2 * -np.expm1(-steps / self.scale) - 2 * ratio / lacking / (1 + ratio) * last
+        n, left = np.where(np.isfinite(steps), steps, 0.0), np.exp(-steps / self.scale)
+        first, second, third = n * (n + 1) / 2, n * (n + 1) * (2 * n + 1) / 6, (n * (n + 1) / 2) ** 2
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            few = n * n - ((2 * second - first) - (2 * third - second) / (2 * self.scale)) / self.scale
+            many = ratio * (1 + ratio) / lacking**2 * -np.expm1(-steps / self.scale) - 2 * ratio / lacking * n * left
+        return np.where(steps < _FEW * self.scale, few, many) / (1 + ratio)

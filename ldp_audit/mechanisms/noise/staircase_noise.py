@@ -32,7 +32,7 @@ from ldp_audit.losses.discrete_loss import symmetric_loss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.finite_precision import FinitePrecisionNoise
 from ldp_audit.mechanisms.inputs import finite, numbers_of, single
-from ldp_audit.mechanisms.mechanism import BUDGET, SENSITIVITY, AdditiveNoise, FamilyExample, Losses
+from ldp_audit.mechanisms.mechanism import SENSITIVITY, AdditiveNoise, FamilyExample, Losses, Parameter
 from ldp_audit.mechanisms.noise.laplace_noise import either_sign, geometric, quotient_above
 from ldp_audit.mechanisms.noise.noise_grid import NoiseGrid, floor_log2, require_moderate
 from ldp_audit.mechanisms.randomness import BITS, WORDS, Source
@@ -52,6 +52,8 @@ STAIRCASE_NOISE = SymbolicWeights(
     ],
 )
 
+_LARGEST = 700
+"""Beyond this epsilon heights leave the range of floats."""
 _MOST_STEPS = 10_000
 """The most steps on a side that are listed as places where the density jumps."""
 
@@ -64,7 +66,7 @@ class StaircaseNoise(AdditiveNoise):
     may lose epsilon in each coordinate that differs, however little.) A sample has the shape and floating dtype of the
     input; ValueError for inputs 2**29 sensitivities or more from 0, 2**13 for a large epsilon.
 
-    epsilon: nats, > 0, finite.   sensitivity, replaced: see `AdditiveNoise`.
+    epsilon: nats, > 0, at most 700.   sensitivity, replaced: see `AdditiveNoise`.
     gamma: the plateau's half-width in sensitivities, 0 .. 1; None for that of the least expected size, 1/(1 +
         e**(epsilon/2)). Raises ValueError for anything else.
     """
@@ -74,7 +76,7 @@ class StaircaseNoise(AdditiveNoise):
     gamma: float | None = None
     replaced: float | None = None
 
-    parameters = (BUDGET, SENSITIVITY)
+    parameters = (Parameter("epsilon", Variable("epsilon", 0, _LARGEST, open="left"), typical=(0.1, 10.0)), SENSITIVITY)
     mirrored = True
     smooth: ClassVar[bool] = False
     example = FamilyExample(
@@ -145,29 +147,34 @@ class StaircaseNoise(AdditiveNoise):
     def mean_size(self) -> float:
         """E|noise|; sensitivity e**(epsilon/2)/(e**epsilon - 1) for the default gamma, the least of all."""
         b, lacking, gamma = math.exp(-self.epsilon), -math.expm1(-self.epsilon), self.plateau()
-        steps = b * (b / lacking**2 + (gamma + 0.5) / lacking)
-        return self.sensitivity * 2 * self._height() * (gamma * gamma / 2 + steps)
+        steps = b * (b / lacking + gamma + 0.5)
+        return self.sensitivity * (lacking * gamma * gamma / 2 + steps) / self._mixed()
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """The sum over the steps of their integrals of z**2, in closed form; shape of x."""
-        b, lacking, gamma = math.exp(-self.epsilon), -math.expm1(-self.epsilon), self.plateau()
-        powers = b * (1 + b) / lacking**3 + (2 * gamma + 1) * b / lacking**2 + (gamma * gamma + gamma + 1 / 3) / lacking
-        found = 2 * self._height() * (gamma**3 / 3 + b * powers) * self.sensitivity**2
+        b, lacking, gamma = math.exp(-self.epsilon), np.float64(-math.expm1(-self.epsilon)), self.plateau()
+        with np.errstate(over="ignore", divide="ignore"):  # infinity for the least epsilons
+            squares = b * (1 + b) / lacking**2 + (2 * gamma + 1) * b / lacking + gamma * gamma + gamma + 1 / 3
+            found = (lacking * gamma**3 / 3 + b * squares) / self._mixed() * self.sensitivity**2
         return np.full_like(finite("x", x), found)[()]
 
     def implemented(self, bits: int = 64) -> StaircaseGrid:
         """The finite-precision distribution of `sample`: a staircase on a grid of 2**32 points a sensitivity or more.
 
         bits: 2..64, without effect, as all decisions are exact. Raises ValueError for other bits, for an epsilon
-            outside 2**-20 .. 2**12, and where the sensitivity lies outside 2**-500 .. 2**500.
+            below 2**-20, and where the sensitivity lies outside 2**-500 .. 2**500.
         """
         BITS.check(bits)
         return StaircaseGrid.of(self)
 
     def _height(self) -> float:
         """The density around 0, times the sensitivity."""
+        return -math.expm1(-self.epsilon) / (2 * self._mixed())
+
+    def _mixed(self) -> float:
+        """gamma + (1 - gamma) b, b = e**-epsilon: the mass of the first sensitivity, over the height and 2."""
         b, gamma = math.exp(-self.epsilon), self.plateau()
-        return -math.expm1(-self.epsilon) / (2 * (gamma + (1 - gamma) * b))
+        return gamma + (1 - gamma) * b
 
     def _step(self, size: Any) -> Any:
         """m, of sizes in sensitivities."""
@@ -200,8 +207,8 @@ class StaircaseGrid(FinitePrecisionNoise):
 
     def __post_init__(self) -> None:
         require_moderate("sensitivity", self.mechanism.sensitivity)
-        if not 2.0**-20 <= self.mechanism.epsilon <= 2.0**12:
-            raise ValueError(f"epsilon must lie in 2**-20 .. 2**12 to be sampled, got {self.mechanism.epsilon!r}")
+        if self.mechanism.epsilon < 2.0**-20:
+            raise ValueError(f"epsilon must be at least 2**-20 to be sampled, got {self.mechanism.epsilon!r}")
         if self.steps() > 2 ** (_FINEST + 1):
             raise ValueError(f"exponent must give at most 2**{_FINEST + 1} spacings, got {self.exponent!r}")
 

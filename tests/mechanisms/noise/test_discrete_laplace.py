@@ -106,6 +106,21 @@ def test_law_and_moments_by_brute_force(m: DiscreteLaplace) -> None:
         assert m.log_prob(m.lower - 1, m.lower) == -math.inf
 
 
+@together("scale", [1e-290, 0.5, 30.0, 1e4, 3e5, 9e6, 1e9, 1e15, 1e300])
+def test_the_clamped_variance_at_every_width(scale: float) -> None:
+    """Where sums of few steps cancel, and at the ends of scales; by a plain sum in high precision."""
+    m = DiscreteLaplace(scale, 1, 0, 60)
+    with mpmath.workdps(60):
+        a = mpmath.exp(-1 / mpmath.mpf(scale))
+        for x in (0, 1, 30, 60):
+            masses = [(1 - a) / (1 + a) * a ** abs(y - x) for y in range(61)]
+            masses[0], masses[60] = a**x / (1 + a), a ** (60 - x) / (1 + a)
+            mean = mpmath.fsum(y * p for y, p in enumerate(masses))
+            exact = mpmath.fsum((y - mean) ** 2 * p for y, p in enumerate(masses))
+            assert m.mean(x) == pytest.approx(float(mean), rel=1e-13, abs=1e-290)
+            assert m.variance(x) == pytest.approx(float(exact), rel=1e-10, abs=1e-290)
+
+
 def test_the_variance_is_that_of_the_literature() -> None:
     """2 a/(1 - a)**2 (Inusah, Kozubowski 2006); at a = 1/2 it is 4, as is easily added up."""
     assert DiscreteLaplace(1 / math.log(2)).variance(0) == pytest.approx(4.0, rel=1e-14)
@@ -273,6 +288,7 @@ def test_its_own_law_fits_and_a_wider_one_does_not(m: DiscreteLaplace) -> None:
     ("call", "message"),
     [
         (lambda: DiscreteLaplace(0.0), "scale must be a finite number > 0, got 0.0"),
+        (lambda: DiscreteLaplace(1e-300), "scale must be at least 1e-290, got 1e-300"),
         (lambda: DiscreteLaplace(1.0, 1.5), "sensitivity must be a whole number >= 1 and <= 1000000, got 1.5"),
         (lambda: DiscreteLaplace(1.0, 0), "sensitivity must be a whole number >= 1 and <= 1000000, got 0"),
         (lambda: DiscreteLaplace(1.0, lower=0.5), "lower must be a whole number in"),
