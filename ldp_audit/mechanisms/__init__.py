@@ -20,8 +20,8 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are import
     from ldp_audit.mechanisms.noise.discrete_laplace import DiscreteLaplace as DiscreteLaplace
     from ldp_audit.mechanisms.noise.gaussian import Gaussian as Gaussian
     from ldp_audit.mechanisms.noise.laplace import Laplace as Laplace
-    from ldp_audit.mechanisms.selection.exponential_mechanism import ExponentialMechanism as ExponentialMechanism
     from ldp_audit.mechanisms.noise.staircase_noise import StaircaseNoise as StaircaseNoise
+    from ldp_audit.mechanisms.selection.exponential_mechanism import ExponentialMechanism as ExponentialMechanism
     from ldp_audit.mechanisms.selection.exponential_selection import ExponentialSelection as ExponentialSelection
     from ldp_audit.mechanisms.selection.noisy_maximum import NoisyMaximum as NoisyMaximum
     from ldp_audit.mechanisms.selection.permute_and_flip import PermuteAndFlip as PermuteAndFlip

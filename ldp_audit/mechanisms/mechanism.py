@@ -187,6 +187,7 @@ class Mechanism(ABC):
         """log2 of the number of possible reports; 64, a floating-point number, where they are not listed."""
         listed = self.reports()
         return 64.0 if listed is None else math.log2(len(listed))
+
     def likely_reports(self, x: Any) -> Sequence[Any] | None:  # noqa: ARG002
         """All reports at the single input x, but for a mass below 1e-17 in all; None where they are too many."""
         return self.reports()

@@ -54,7 +54,17 @@ OUTPUTS = {
 BY_SCORES = {"ExponentialMechanism", "PermuteAndFlip", "NoisyMaximum"}
 """Each level of their profile has a pair of its own; tests/mechanisms/selection maximises over pairs."""
 
-NOT_ENUMERATED = {"DiscreteGaussian", "DiscreteLaplace", "DuchiBall", "Laplace", "PrivUnit", "SparseVector", "StaircaseNoise", "SubsampleRelease", *BY_SCORES}
+NOT_ENUMERATED = {
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "DuchiBall",
+    "Laplace",
+    "PrivUnit",
+    "SparseVector",
+    "StaircaseNoise",
+    "SubsampleRelease",
+    *BY_SCORES,
+}
 """Their draws have no fixed number; tests of their own enumerate or try them, each in its own way."""
 
 every = together("name", MECHANISMS)
