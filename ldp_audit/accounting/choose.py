@@ -36,7 +36,7 @@ from ldp_audit.mechanisms import (
     UnaryEncoding,
 )
 from ldp_audit.mechanisms.mechanism import Mechanism
-from ldp_audit.numerics import as_float, log_of_delta, shown, whole
+from ldp_audit.numerics import as_float, instance, log_of_delta, shown, whole
 
 Build = Callable[[float], Mechanism]
 """From the epsilon of one report to the mechanism."""
@@ -50,7 +50,7 @@ _INPUTS = 101
 
 
 @dataclass(frozen=True)
-class Choice:
+class RankedMechanism:
     """One candidate at the budget.
 
     name: as in the table.   mechanism: at the epsilon of one report.   spent: of all reports, its epsilon at the delta.
@@ -75,11 +75,11 @@ class Choices:
 
     question: str
     signal: float
-    rows: tuple[Choice, ...]
+    rows: tuple[RankedMechanism, ...]
     left_out: Mapping[str, str]
 
     @property
-    def best(self) -> Choice | None:
+    def best(self) -> RankedMechanism | None:
         """The candidate of the least typical error; None where every error exceeds the signal."""
         return self.rows[0] if self.rows and self.rows[0].typical <= self.signal else None
 
@@ -230,23 +230,28 @@ def choose(
     budget = as_float(epsilon)
     if not 0 < budget < math.inf:
         raise ValueError(f"epsilon must be a finite number > 0, got {shown(epsilon)}")
-    if not (0 < delta < 1 or (delta == 0 and not shuffled)):
+    spare = as_float(delta)
+    if not (0 < spare < 1 or (spare == 0 and not shuffled)):
         accepted = "a number > 0 and < 1 where reports are shuffled" if shuffled else "a number >= 0 and < 1"
         raise ValueError(f"delta must be {accepted}, got {shown(delta)}")
+    if candidates is not None:
+        instance(candidates, Mapping, "candidates", "functions from an epsilon to a mechanism, by name")
     rows, left_out = [], {}
     for name, build in (candidates or _shipped(question)).items():
         progress(f"{name}: the largest epsilon of a report")
         try:
-            rows.append(_row(name, build, question, budget, delta))
+            rows.append(_row(name, build, question, budget, spare))
         except ValueError as error:
             left_out[name] = str(error)
     rows.sort(key=lambda row: (row.typical, row.worst, row.bits))
     signal = 1.0 if question.answers is None else 1 / question.answers
-    return Choices(question.words(budget, delta), signal, tuple(rows), left_out)
+    return Choices(question.words(budget, spare), signal, tuple(rows), left_out)
 
 
 def _checked(users: Any, answers: Any, dimension: Any, reports: Any, *, numeric: bool, shuffled: bool) -> _Question:
-    if numeric == (answers is not None):
+    for name, value in (("numeric", numeric), ("shuffled", shuffled)):
+        instance(value, (bool, np.bool_), name, "True or False")
+    if bool(numeric) == (answers is not None):
         raise ValueError(f"answers must be given, or numeric=True, and not both; got {answers!r} and {numeric!r}")
     dimension = whole(dimension, "dimension", 1)
     if dimension > 1 and not numeric:
@@ -287,7 +292,7 @@ def _shipped(question: _Question) -> dict[str, Build]:
     }
 
 
-def _row(name: str, build: Build, question: _Question, epsilon: float, delta: float) -> Choice:
+def _row(name: str, build: Build, question: _Question, epsilon: float, delta: float) -> RankedMechanism:
     each = epsilon / question.reports
     first = build(each)
     if delta == 0 and not question.shuffled and _just_meets(first.exact_epsilon(), epsilon, question.reports):
@@ -306,7 +311,7 @@ def _row(name: str, build: Build, question: _Question, epsilon: float, delta: fl
         )
         mechanism, share, spent = build(found.value), found.value, found.spent
     typical, worst = question.errors(mechanism)
-    return Choice(name, mechanism, share, spent, typical, worst, mechanism.report_bits())
+    return RankedMechanism(name, mechanism, share, spent, typical, worst, mechanism.report_bits())
 
 
 def _just_meets(exact: float, epsilon: float, reports: int) -> bool:

@@ -86,7 +86,7 @@ class Choice:
         return max(0.0, math.log(max(p - delta, 1e-12) / q))
 
 
-def choose(
+def choose_score(
     first: Sample,
     second: Sample,
     judge: Judge,

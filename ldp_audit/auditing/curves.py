@@ -185,7 +185,7 @@ def check_divergences(rho: float | None, renyi: Mapping[float, float] | None) ->
 def level_events(first: Sample, second: Sample, choice: Choice, count: int = 16) -> tuple[Event, ...]:
     """Disjoint events for `Curves`, from what is likelier on the input that makes the chosen event likelier on.
 
-    first, second: the search samples that were given to `choose`; none of them may be counted in the test.
+    first, second: the search samples that were given to `choose_score`; none of them may be counted in the test.
     count: how many cells at most, >= 2, with that of all other outputs, which is not returned.
     Neighbouring cells in the order of likelihood ratios are joined where that loses least of Jeffreys' divergence.
     """

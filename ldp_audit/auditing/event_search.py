@@ -22,7 +22,7 @@ from ldp_audit.auditing.choice import (
     Choice,
     Judge,
     Sample,
-    choose,
+    choose_score,
     coverage_floor,
     hits_needed,
     lone_event,
@@ -97,7 +97,7 @@ def searched(
     """Choose the pair, the direction and the event; a choice that left much doubt is made again on more samples.
 
     samples: per input, of the whole audit.   error: what the test may spend.   curves: whether to choose levels too.
-    floating_point: as of `choose`.   law: whose likelihood ratio is one more score.   epsilon: as claimed, if it is.
+    floating_point: see `choose_score`.   law: whose likelihood ratio is one more score.   epsilon: as claimed, or None.
     beside: whether a lone event is tested beside the best event of the same pair.
     """
     named = as_search(inputs)
@@ -197,7 +197,7 @@ class _Search:
 
     def levels(self, found: Found) -> tuple[Event, ...]:
         """Of the pair that was found, from all its search samples."""
-        pair = found.places[::-1] if found.choice.swapped else found.places  # as `choose` was given them
+        pair = found.places[::-1] if found.choice.swapped else found.places  # as `choose_score` was given them
         first, second = (_merged(self.drawn[place]) for place in pair)
         levels = level_events(first, second, found.choice)
         return tuple(replace(event, structure=self.program.structure) for event in levels)
@@ -217,7 +217,7 @@ class _Search:
         trials = self.samples - _size(samples[pair[0]])
         judge, (first, second) = Judge(trials, self.error, self.delta), (samples[place] for place in pair)
         more = () if self.law is None else (LawScore(self.law, (self.inputs[pair[0]], self.inputs[pair[1]])),)
-        choice = choose(first, second, judge, rng, floating_point=self.floating_point, more=more)
+        choice = choose_score(first, second, judge, rng, floating_point=self.floating_point, more=more)
         return choice.of(structure=self.program.structure)
 
     def _draw(self, places: Sequence[int], size: int) -> None:

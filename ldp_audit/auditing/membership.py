@@ -54,7 +54,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from ldp_audit.auditing.bounds import Counts, check_claim, check_confidence, lower_limit
-from ldp_audit.auditing.choice import Choice, Judge, Sample, choose, coverage_floor, hits_needed, sightings_to_win
+from ldp_audit.auditing.choice import Choice, Judge, Sample, choose_score, coverage_floor, hits_needed, sightings_to_win
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.evidence import EventBound, Evidence, PrivacyClaim
 from ldp_audit.auditing.outputs import WIDE, Outputs, rounds
@@ -98,7 +98,7 @@ def audit_scores(
     Canaries of one training are not, unless none influences the score of another (else see `audit_guesses`).
     claimed_epsilon: nats; None where only the bound is wanted.   claimed_delta: in [0, 1).
     confidence: in [0.5, 1).   seed: of the shuffle that decides which scores choose.
-    split: the share of the scores that choose two events, that of `choose` and the half-line whose two frequencies
+    split: the share of the scores that choose two events, that of `choose_score` and the half-line whose frequencies
     differ most significantly; the rest test them, each with half of the error.
     Raises ValueError for bad arguments.
     """
@@ -120,7 +120,7 @@ def audit_scores(
         first, second = (Sample(*map(Outputs, np.array_split(one, 3))) for one in search)
         trials = min(map(len, test))
         judge = Judge(trials, error / 2, claimed_delta)
-        chosen_one = choose(first, second, judge, rng, scores=(None,))
+        chosen_one = choose_score(first, second, judge, rng, scores=(None,))
         choices = [chosen_one, most_significant(*search)]
         fresh = min(chosen) * 2 // 3  # on which values are compared; half-lines are on all
         claimed = min(claimed_epsilon or 0.0, HIGHEST_CLAIM)

@@ -25,7 +25,7 @@ from ldp_audit.auditing.choice import (
     Choice,
     Judge,
     Sample,
-    choose,
+    choose_score,
     coverage_floor,
     hits_needed,
     lone_event,
@@ -283,7 +283,7 @@ class Betting:
         rng = np.random.default_rng(
             np.random.SeedSequence(self.case.program.seed, spawn_key=(SEARCH, self.looks, *pair))
         )
-        choice = choose(drawn[pair[0]], drawn[pair[1]], judge, rng, floating_point=self.floating_point)
+        choice = choose_score(drawn[pair[0]], drawn[pair[1]], judge, rng, floating_point=self.floating_point)
         lone, _ = lone_event(drawn[pair[0]], drawn[pair[1]], judge)
         choice = lone if lone is not None and lone.predicted > choice.predicted else choice
         return choice.of(structure=self.case.program.structure)

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ldp_audit.auditing.bounds import Counts, lower_limit, upper_limit
-from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
+from ldp_audit.auditing.choice import Choice, Judge, Sample, choose_score
 from ldp_audit.auditing.dependent_outputs import dependence_of_outputs
 from ldp_audit.auditing.event_search import InputSearch, as_search
 from ldp_audit.auditing.fresh import Fresh
@@ -118,7 +118,7 @@ def _choice(
     first, second = (Sample(**{name: part for name, part in one.items() if name != "seen"}) for one in drawn)
     rng = np.random.default_rng(np.random.SeedSequence(program.seed, spawn_key=(_SEARCH, *places, 0, 0)))
     scores = _scores(drawn[0]["seen"], drawn[1]["seen"])
-    return choose(first, second, Judge(trials, error, 0.0), rng, scores=scores)
+    return choose_score(first, second, Judge(trials, error, 0.0), rng, scores=scores)
 
 
 def _drawn(program: Program, x: Any, place: int, samples: int) -> dict[str, Outputs]:

@@ -8,7 +8,7 @@ import pytest
 
 from ldp_audit.auditing import audit, search
 from ldp_audit.auditing.bounds import Counts, Region
-from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
+from ldp_audit.auditing.choice import Choice, Judge, Sample, choose_score
 from ldp_audit.auditing.events import Event, learned, single_values
 from ldp_audit.auditing.outputs import read
 from ldp_audit.auditing.program import Program
@@ -23,7 +23,7 @@ def chosen(sampler: Any, inputs: tuple[Any, Any], size: int = 5000, delta: float
         for place, x in enumerate(inputs)
     )
     rng = np.random.default_rng(0)
-    return choose(first, second, Judge(100_000, 0.05, delta), rng)
+    return choose_score(first, second, Judge(100_000, 0.05, delta), rng)
 
 
 def test_the_expected_bound_is_about_what_a_test_gives() -> None:

@@ -13,7 +13,7 @@ import pytest
 from scipy import special
 
 from ldp_audit.auditing.bounds import Counts, lower_limit, upper_limit
-from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
+from ldp_audit.auditing.choice import Choice, Judge, Sample, choose_score
 from ldp_audit.auditing.curves import Curves, level_events
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import Outputs
@@ -155,7 +155,7 @@ def whole_run(
     """As an audit does it: search samples, events, fresh test samples."""
     program = Program(sampler, seed)
     first, second = (Sample(*(program.many(x, search, (0, x, part)) for part in range(3))) for x in (0, 1))
-    choice = choose(first, second, Judge(trials, error, 0.0), np.random.default_rng(seed))
+    choice = choose_score(first, second, Judge(trials, error, 0.0), np.random.default_rng(seed))
     places = (1, 0) if choice.swapped else (0, 1)
     events = level_events(first, second, choice, count)
     tally = count_all(Test((choice.event, *events), places, places, trials, program.rows), program)
@@ -283,7 +283,7 @@ def mixed(x: int, n: int, rng: np.random.Generator) -> list[float | None]:
 def test_events_are_disjoint_ordered_and_read_back_from_json(sampler: Callable) -> None:
     program = Program(sampler, 1)
     first, second = (Sample(*(program.many(x, 4_000, (0, x, part)) for part in range(3))) for x in (0, 1))
-    choice = choose(first, second, Judge(10_000, 0.01, 0.0), np.random.default_rng(0))
+    choice = choose_score(first, second, Judge(10_000, 0.01, 0.0), np.random.default_rng(0))
     events = level_events(first, second, choice, 6)
     assert 1 <= len(events) <= 5
     fresh = [program.many(x, 20_000, (1, x)) for x in ((1, 0) if choice.swapped else (0, 1))]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ldp_audit import audit
-from ldp_audit.auditing.choice import Judge, Sample, choose
+from ldp_audit.auditing.choice import Judge, Sample, choose_score
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import read
 from ldp_audit.auditing.scores.law_score import LawScore, log_ratio
@@ -98,7 +98,7 @@ def test_the_search_takes_the_event_that_only_one_input_can_cause():
     channel = FiniteChannel([["1/2", "1/2", 0], [0, "1/2", "1/2"]])
     rng = np.random.default_rng(0)
     first, second = (_sample(lambda x, n, rng: channel.sample(np.full(n, x), rng=rng), x, rng) for x in (0, 1))
-    found = choose(first, second, Judge(10**5, 0.05, 0.0), rng, scores=(LawScore(channel, (0, 1)),))
+    found = choose_score(first, second, Judge(10**5, 0.05, 0.0), rng, scores=(LawScore(channel, (0, 1)),))
     alone = 2 if found.swapped else 0
     assert found.event.contains(read([0, 1, 2], 3)).tolist() == [value == alone for value in range(3)]
 

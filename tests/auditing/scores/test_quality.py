@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from ldp_audit import audit
-from ldp_audit.auditing.choice import Judge, Sample, choose
+from ldp_audit.auditing.choice import Judge, Sample, choose_score
 from ldp_audit.auditing.outputs import Outputs
 from tests.auditing.scores import programs
 from tests.auditing.scores.programs import ALL_BITS
@@ -25,7 +25,7 @@ def _epsilon_of_choice(name: str, seed: int) -> float:
     program, law = getattr(programs, name), getattr(programs, f"{name}_law")
     rng = np.random.default_rng(seed)
     first, second = (Sample(*(Outputs(program(x, k * ROWS, rng)) for k in (1, 1, 2))) for x in (0, 1))
-    choice = choose(first, second, Judge(10**6, 0.05, 0.0), rng)
+    choice = choose_score(first, second, Judge(10**6, 0.05, 0.0), rng)
     inside = choice.event.contains(Outputs(ALL_BITS))
     likelier, other = (law(x)[inside].sum() for x in ((1, 0) if choice.swapped else (0, 1)))
     return math.log(likelier / other)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ldp_audit import audit
-from ldp_audit.auditing.choice import Choice, Judge, Sample, choose
+from ldp_audit.auditing.choice import Choice, Judge, Sample, choose_score
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.scores import LEARNERS, NUMBER_LEARNERS, Score
 from ldp_audit.auditing.scores.additive import Additive
@@ -63,7 +63,7 @@ def _choice(kind: type[Score], program: Program, seed: int) -> Choice | None:
     rng = np.random.default_rng(seed)
     first, second = (Sample(*(Outputs(program(x, k * ROWS, rng)) for k in (1, 1, 2))) for x in (0, 1))
     scores = tuple(kind.learn(first.learn.known_numbers, second.learn.known_numbers, rng))
-    return choose(first, second, Judge(10**6, 0.05, 0.0), rng, scores=scores) if scores else None
+    return choose_score(first, second, Judge(10**6, 0.05, 0.0), rng, scores=scores) if scores else None
 
 
 def _deviations(choice: Choice, program: Program, seed: int) -> float:
