@@ -39,7 +39,13 @@ def discrete_laplace(t: int, shape: Sequence[int], source: Source, s: int = 1) -
 
 def geometric(t: int, count: int, source: Source, s: int = 1) -> Any:
     """Whole numbers u >= 0 with P(u >= k) = e**(-k s/t); int64, shape (count,).   t, s: see `discrete_laplace`."""
-    fine = tails((count,), source) * (t // PARTS) + until_kept(lambda n: _within_part(n, t, source), count, source)
+    within = until_kept(lambda n: _within_part(n, t, source), count, source)
+    return put_together(tails((count,), source), within, t, s)
+
+
+def put_together(parts: Any, within: Any, t: int, s: int) -> Any:
+    """The geometric number of whole eighths of t, and of what is left of one, in units of s."""
+    fine = parts * (t // PARTS) + within
     return fine if s == 1 else fine // s
 
 

@@ -35,7 +35,7 @@ from ldp_audit.mechanisms.inputs import finite, numbers_of, single
 from ldp_audit.mechanisms.mechanism import SENSITIVITY, AdditiveNoise, FamilyExample, Losses, Parameter
 from ldp_audit.mechanisms.noise.laplace_noise import either_sign, geometric, quotient_above
 from ldp_audit.mechanisms.noise.noise_grid import NoiseGrid, floor_log2, require_moderate
-from ldp_audit.mechanisms.randomness import BITS, WORDS, Source
+from ldp_audit.mechanisms.randomness import BITS, WORDS, NumpySource, Source
 from ldp_audit.mechanisms.variable import EPSILON, Variable
 from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
 from ldp_audit.numerics import between
@@ -283,10 +283,13 @@ class StaircaseGrid(FinitePrecisionNoise):
         return self.grid().reports(steps + noise, x, source.xp)
 
     def _sizes(self, count: int, source: Source) -> Any:
-        xp, (t, s), whole, flat = source.xp, self.quotient(), self.steps(), self.plateau()
-        inner = source.below(flat, (count,))
-        outer = flat + whole * geometric(t, count, source, s) + source.below(whole, (count,))
-        return xp.where(self._on_plateau(count, source), inner, outer)
+        (t, s), inner = self.quotient(), source.below(self.plateau(), (count,))
+        steps, within = geometric(t, count, source, s), source.below(self.steps(), (count,))
+        return self.size_of(self._on_plateau(count, source), inner, steps, within, source.xp)
+
+    def size_of(self, plateau: Any, inner: Any, steps: Any, within: Any, xp: Any = NumpySource.xp) -> Any:
+        """Cells from the input: `inner` on the plateau, else `within` the step of so many steps beyond it."""
+        return xp.where(plateau, inner, self.plateau() + self.steps() * steps + within)
 
     def _on_plateau(self, count: int, source: Source) -> Any:
         """True with probability c exactly; shape (count,)."""

@@ -19,7 +19,7 @@ from ldp_audit.accounting import compose, privacy_loss, shuffle, subsample
 from ldp_audit.auditing import as_sampler, assert_fits, audit
 from ldp_audit.mechanisms import DiscreteLaplace
 from ldp_audit.mechanisms.noise import laplace_noise
-from ldp_audit.mechanisms.noise.laplace_noise import PARTS, discrete_laplace, quotient_above
+from ldp_audit.mechanisms.noise.laplace_noise import PARTS, quotient_above
 from ldp_audit.mechanisms.randomness import NumpySource
 from tests.frequency import assert_frequency
 from tests.together import together
@@ -196,7 +196,7 @@ def test_a_wider_scale_is_a_post_processing() -> None:
     assert np.convolve(narrow, added)[400:-400] == pytest.approx(wide, abs=1e-15)
 
 
-def weighed(monkeypatch: pytest.MonkeyPatch, t: int, s: int, last: int) -> tuple[dict[int, float], float]:
+def weighed(t: int, s: int, last: int) -> tuple[dict[int, float], float]:
     """The law of the noise, from every A up to `last`, every B and both signs, weighed; and the mass that was left out.
 
     The primitives' own laws, P(A >= a) = e**(-a/8) and that of B, are those of test_laplace_noise.py.
@@ -213,11 +213,11 @@ def weighed(monkeypatch: pytest.MonkeyPatch, t: int, s: int, last: int) -> tuple
             return sign if shape[0] == sign.size else np.zeros(shape, np.int64)
 
     size = parts.size
-    monkeypatch.setattr(laplace_noise, "tails", lambda shape, _: parts if shape[0] == size else np.ones(shape, int))
-    monkeypatch.setattr(
-        laplace_noise, "_within_part", lambda n, *_: (within if n == size else np.zeros(n, int), np.full(n, True))
+    drawn = laplace_noise.either_sign(
+        lambda n: laplace_noise.put_together(parts, within, t, s) if n == size else np.ones(n, np.int64),
+        (size,),
+        Listed(np.random.default_rng(0)),
     )
-    drawn = discrete_laplace(t, (size,), Listed(np.random.default_rng(0)), s)
     again = (sign == -1) & ((parts * part + within) // s == 0)  # -0, drawn again as something else
     found: Counter[int] = Counter()
     for z, w in zip(drawn[~again].tolist(), weight[~again].tolist(), strict=True):
@@ -226,9 +226,9 @@ def weighed(monkeypatch: pytest.MonkeyPatch, t: int, s: int, last: int) -> tuple
 
 
 @pytest.mark.parametrize(("t", "s", "wrong"), [(8, 1, False), (48, 32, False), (80, 7, False), (48, 32, True)])
-def test_every_draw_weighed_is_the_law(monkeypatch: pytest.MonkeyPatch, t: int, s: int, wrong: bool) -> None:
+def test_every_draw_weighed_is_the_law(t: int, s: int, wrong: bool) -> None:
     """The planted bug is a scale of t/(s + 1), whose likelihood ratios are above epsilon: it is seen."""
-    found, left = weighed(monkeypatch, t, s + wrong, 320)
+    found, left = weighed(t, s + wrong, 320)
     m = DiscreteLaplace(t / s)
     right = all(
         math.isclose(math.log(found[z]), m.log_prob(z, 0), rel_tol=1e-9) for z in range(-5 * t // s, 5 * t // s + 1)

@@ -259,7 +259,7 @@ def test_the_grid_is_nearly_the_noise(epsilon: float) -> None:
 
 
 @grids
-def test_every_draw_weighed_is_the_law(monkeypatch: pytest.MonkeyPatch, m: StaircaseGrid) -> None:
+def test_every_draw_weighed_is_the_law(m: StaircaseGrid) -> None:
     """All answers of the coin, both uniforms, A up to 5 and the sign, weighed; A has the law of `geometric`."""
     whole, flat, r = m.steps(), m.plateau(), math.exp(-m.exact_epsilon())
     chance, last = flat / (flat + whole * r / (1 - r)), 6
@@ -267,25 +267,15 @@ def test_every_draw_weighed_is_the_law(monkeypatch: pytest.MonkeyPatch, m: Stair
     on, inner, within, steps, sign = (each.ravel() for each in grid)
     weight = np.where(on, chance / (1 - r**last), 1 - chance) / flat / whole * (1 - r) * r**steps / 2
 
-    uniforms = [inner, within]
-
     class Listed(NumpySource):
-        def below(self, bound: int, shape: Any) -> np.ndarray:
-            answer = uniforms.pop(0) if uniforms else np.zeros(shape, int)
-            assert answer.max() < bound
-            return answer
-
         def words(self, shape: Any, bits: int = 64) -> np.ndarray:
-            return sign if bits == 1 and shape[0] == on.size else np.zeros(shape, int)
+            assert bits == 1
+            return sign if shape[0] == on.size else np.zeros(shape, int)
 
-    monkeypatch.setattr(staircase_noise, "geometric", lambda _t, n, *_: steps if n == on.size else np.ones(n, int))
-    monkeypatch.setattr(
-        StaircaseGrid, "_on_plateau", lambda _self, n, _source: on if n == on.size else np.full(n, False)
-    )
     drawn = staircase_noise.either_sign(
-        lambda n: m._sizes(n, source),  # noqa: SLF001
+        lambda n: m.size_of(on, inner, steps, within) if n == on.size else np.ones(n, int),
         (on.size,),
-        source := Listed(np.random.default_rng(0)),
+        Listed(np.random.default_rng(0)),
     )
     again = (sign == -1) & on & (inner == 0)
     found: Counter[int] = Counter()

@@ -12,8 +12,8 @@ import torch
 from sympy import exp, simplify
 
 from ldp_audit.mechanisms import DuchiBall, TwoPoint
-from ldp_audit.mechanisms.values import sphere
 from tests.frequency import assert_frequency
+from tests.mechanisms.values.few_directions import FewDirections
 from tests.together import together
 
 
@@ -68,28 +68,17 @@ def test_the_definition_is_symbolic_and_adds_up() -> None:
         assert m.log_prob(y, np.eye(4)[0]) == pytest.approx(math.log(2 * density), rel=1e-12)
 
 
-DRAWN = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0], [-0.6, 0.8]])
+ANGLES = np.array([0.1, 0.6, 1.4, 2.2])
+DRAWN = np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=-1)
 
 
-@together("library", ["numpy", "torch"])
-def test_a_report_is_a_direction_or_its_opposite_by_the_side_alone(
-    monkeypatch: pytest.MonkeyPatch, library: str
-) -> None:
-    """Of a law of four directions, without symmetry: p or 1 - p, at right angles 1/2. False alarm 1e-6 for each."""
+def test_a_report_is_a_direction_or_its_opposite_by_the_side_alone() -> None:
+    """Of a law of four directions, without symmetry: p or 1 - p; of no input 1/2. False alarm 1e-6 for each."""
     m, trials = DuchiBall(1.0, 2), 40_000
-
-    def drawn(shape: tuple[int, ...], _d: int, source: Any) -> tuple[Any, Any]:
-        units = source.constant(DRAWN, source.xp.float64)[source.below(4, shape)]
-        return units, source.below(3, shape) > 0  # a third may not be used
-
-    monkeypatch.setattr(sphere, "directions", drawn)
     p = 1 / (1 + math.exp(-1))
     for x in ([1.0, 0.0], [0.0, -1.0], [0.3, 0.4], [0.0, 0.0]):
         inputs = np.tile(x, (trials, 1))
-        if library == "torch":
-            reports = np.asarray(m.sample(torch.from_numpy(inputs), rng=torch.Generator().manual_seed(4)))
-        else:
-            reports = m.sample(inputs, rng=np.random.default_rng(4))
+        reports = m.implemented().drawn(inputs, FewDirections(4, ANGLES))
         for v in DRAWN:
             hits = int(np.all(np.abs(reports - m.reach() * v) < 1e-9, axis=-1).sum())
             pulled = (2 * p - 1) * math.hypot(*x) * np.sign(v @ x)

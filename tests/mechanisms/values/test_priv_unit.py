@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from sympy import exp, simplify
 
 from ldp_audit.mechanisms import PrivUnit
-from ldp_audit.mechanisms.values import priv_unit, sphere
+from ldp_audit.mechanisms.values import priv_unit
 from ldp_audit.mechanisms.values.priv_unit import SMALLEST_CAP
 from ldp_audit.mechanisms.values.sphere import cap_area, cap_moments
 from tests.frequency import assert_frequency
+from tests.mechanisms.values.few_directions import FewDirections
 from tests.together import together
 
 
@@ -171,29 +172,16 @@ SHARES = [3, 2, 1, 2, 3, 1]
 """Six directions, and how often of twelve times each is drawn, so that caps have different shares."""
 
 
-@together("library", ["numpy", "torch"])
 @together("bits", [2, 64])
-def test_a_direction_is_reported_with_a_probability_that_knows_the_side_alone(
-    monkeypatch: pytest.MonkeyPatch, library: str, bits: int
-) -> None:
+def test_a_direction_is_reported_with_a_probability_that_knows_the_side_alone(bits: int) -> None:
     """Of a law of six directions: P(v) p/P(cap) or P(v) (1 - p)/(1 - P(cap)). False alarm 1e-6 for each."""
     m, trials = PrivUnit(3.0, 2), 30_000
     law = m.implemented(bits)
-    table = np.repeat(np.arange(6), SHARES)
-
-    def drawn(shape: tuple[int, ...], _d: int, source: Any) -> tuple[Any, Any]:
-        place = source.below(12, shape)
-        units = source.constant(FINITE[table], source.xp.float64)[place]
-        return units, source.below(3, shape) > 0  # a third may not be used
-
-    monkeypatch.setattr(sphere, "directions", drawn)
+    angles = np.arctan2(FINITE[:, 1], FINITE[:, 0])[np.repeat(np.arange(6), SHARES)]
     rarer = law.rarer()
     for x in ([1.0, 0.0], [0.0, 1.0], [-0.6, 0.8]):
         inputs = np.tile(x, (trials, 1))
-        if library == "torch":
-            reports = np.asarray(law.sample(torch.from_numpy(inputs), rng=torch.Generator().manual_seed(4)))
-        else:
-            reports = law.sample(inputs, rng=np.random.default_rng(4))
+        reports = law.drawn(inputs, FewDirections(4, angles))
         near = FINITE @ np.array(x) >= m.gamma()
         cap = sum(share for share, one in zip(SHARES, near, strict=True) if one) / 12
         p = 0.0 if rarer is None else 1 - rarer / 2**bits
