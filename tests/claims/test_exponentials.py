@@ -11,7 +11,7 @@ import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sympy import Expr, Rational, Sum, exp, lambdify, log, oo
+from sympy import Expr, Rational, Sum, Symbol, exp, lambdify, log, oo, sympify
 
 from ldp_audit.claims import Condition, Statement, at_most, equal, less, order, recheck, somewhere
 from ldp_audit.claims.privacy import is_private
@@ -197,6 +197,17 @@ def _violated(case: tuple[Expr, str, Expr], seed: int) -> bool:
     return False
 
 
+def _point(evidence: dict[str, Any]) -> dict[str, str]:
+    """The place of a counterexample: rational, an irrational root to 90 digits, or an end at which both sides tie."""
+    point = dict(evidence.get("point", evidence.get("inside", {})))
+    if evidence["kind"] == "root":
+        with mpmath.workdps(100):
+            factor = lambdify(Symbol(evidence["variable"]), sympify(evidence["factor"]).subs(point), "mpmath")
+            low, high = (mpmath.mpf(Rational(end).p) / Rational(end).q for end in evidence["between"])
+            point[evidence["variable"]] = mpmath.nstr(mpmath.findroot(factor, (low, high), solver="anderson"), 90)
+    return point
+
+
 def _letters_at(statement: Statement, point: dict[str, str]) -> dict[str, Any]:
     """The values of epsilon, x and y at a counterexample, which may give an exponential of one instead."""
     found: dict[str, Any] = {"epsilon": mpmath.mpf(1), "x": mpmath.mpf(1) / 2, "y": mpmath.mpf(1)}
@@ -217,7 +228,7 @@ def _check(case: tuple[Expr, str, Expr], seed: int) -> Verdict:
         assert not _violated(case, seed), f"PROVED: {case}"
     if settled.verdict is Verdict.REFUTED:
         with mpmath.workdps(60):
-            at = _letters_at(settled.statement, settled.evidence.get("point", {}))
+            at = _letters_at(settled.statement, _point(settled.evidence))
             assert _may(case, hold=False)(at["epsilon"], at["x"], at["y"]), f"REFUTED: {case} at {at}"
     assert recheck.part(settled.to_dict()) == settled.verdict
     return settled.verdict
