@@ -45,6 +45,8 @@ _LARGEST = 30.0
 """The largest epsilon of one report that is tried: of shuffled reports it exceeds the budget by far."""
 _TOLERANCE = 1e-4
 """The share by which the epsilon of a report may be below the largest one; errors change by about as much."""
+_WIDE = 20.0
+"""The ratio of the ends of an axis from which it is logarithmic."""
 _INPUTS = 101
 """Inputs of a mean, evenly over the range with its ends and its middle, where variances have their extremes."""
 
@@ -145,9 +147,16 @@ class Choices:
         series = tuple(
             Series(row.name, [row.bits, row.bits], [row.typical, row.worst], style="points") for row in self.rows
         )
-        line = Series("size of what is asked for", self._ends(), [self.signal, self.signal], style="dotted")
+        bits = [row.bits for row in self.rows] or [1.0]
+        errors = [self.signal, *(error for row in self.rows for error in (row.typical, row.worst))]
+        line = Series("size of what is asked for", [min(bits), max(bits)], [self.signal] * 2, style="dotted")
         panel = Panel(
-            "Error and communication", "bits of a report", "standard error", (*series, line), y_log=True, x_log=True
+            "Error and communication",
+            "bits of a report",
+            "standard error",
+            (*series, line),
+            y_log=max(errors) > _WIDE * min(errors),
+            x_log=max(bits) > _WIDE * min(bits),
         )
         return Figure(
             "choices",
@@ -156,10 +165,6 @@ class Choices:
             f"{len(self.rows)} mechanisms, each two points: the typical and the worst error over the bits of a report.",
             (panel,),
         )
-
-    def _ends(self) -> list[float]:
-        bits = [row.bits for row in self.rows] or [1.0]
-        return [min(bits), max(bits)]
 
 
 @dataclass(frozen=True)
