@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are import
     from ldp_audit.mechanisms.density import OUTPUT as OUTPUT
     from ldp_audit.mechanisms.finite_channel import FiniteChannel as FiniteChannel
     from ldp_audit.mechanisms.frequency.hadamard_response import HadamardResponse as HadamardResponse
+    from ldp_audit.mechanisms.frequency.histogram_encoding import HistogramEncoding as HistogramEncoding
     from ldp_audit.mechanisms.frequency.local_hashing import LocalHashing as LocalHashing
     from ldp_audit.mechanisms.frequency.memoised import Memoised as Memoised
     from ldp_audit.mechanisms.frequency.randomized_response import RandomizedResponse as RandomizedResponse
@@ -55,6 +56,7 @@ FAMILIES = {
     "LocalHashing": "frequency.local_hashing",
     "SubsetSelection": "frequency.subset_selection",
     "HadamardResponse": "frequency.hadamard_response",
+    "HistogramEncoding": "frequency.histogram_encoding",
     "Piecewise": "values.piecewise",
     "Hybrid": "values.hybrid",
     "SquareWave": "values.square_wave",

@@ -26,7 +26,7 @@ from ldp_audit.losses.profile_loss import loss_of_profile
 from ldp_audit.mechanisms.channel_loss import channel_loss
 from ldp_audit.mechanisms.inputs import finite
 from ldp_audit.mechanisms.log_space import excess, levels
-from ldp_audit.mechanisms.supports import FrequencyEstimate, Supports
+from ldp_audit.mechanisms.supports import FrequencyEstimate, Sums, Supports
 from ldp_audit.mechanisms.variable import EPSILON, Variable
 from ldp_audit.numerics import as_float, exp_upwards, shown
 
@@ -258,7 +258,7 @@ class Mechanism(ABC):
         """k, if the reports are those of k-ary randomised response up to labels; else None."""
         return None
 
-    def supports(self) -> Supports | None:
+    def supports(self) -> Supports | Sums | None:
         """Which values a report supports, and how likely, where reports tell frequencies of values; else None."""
         return None
 
@@ -277,7 +277,7 @@ class Mechanism(ABC):
         """
         return self._told().variance(n, frequency)
 
-    def _told(self) -> Supports:
+    def _told(self) -> Supports | Sums:
         found = self.supports()
         if found is None:
             raise ValueError(f"reports must support values to estimate their frequencies, got those of {self!r}")

@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.mechanisms.inputs import in_interval, numbers_of
+from ldp_audit.mechanisms.inputs import finite, in_interval, numbers_of
 from ldp_audit.numerics import whole
 
 Consistency = Literal["clip", "norm", "norm-sub"]
@@ -70,6 +70,35 @@ class Supports:
         errors = np.sqrt(self.variance(n, np.clip(shares, 0.0, 1.0)))
         worst = math.sqrt(max(float(self.variance(n, end)) for end in (0.0, 1.0)))  # linear in the frequency
         return FrequencyEstimate(n, shares, errors, worst)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Reports of k numbers, each without bias for the value's indicator and with noise of one variance.
+
+    The estimate is the mean of each column, whose variance does not depend on the frequencies.
+
+    k: the number of values.   noise: the variance of a number.
+    """
+
+    k: int
+    noise: float
+
+    def variance(self, n: int, frequency: ArrayLike = 0.0) -> NDArray[np.float64] | np.float64:
+        """The exact variance of the estimate of a frequency from n reports; see `Supports`."""
+        n = whole(n, "n", 1)
+        shares = in_interval("frequency", numbers_of("frequency", frequency), 0.0, 1.0)
+        return np.full(shares.shape, self.noise / n)[()]
+
+    def estimate(self, reports: ArrayLike) -> FrequencyEstimate:
+        """The unbiased estimate; ValueError for no reports, and for what is none."""
+        rows = finite("reports", reports)
+        if rows.size == 0:
+            raise ValueError("reports must be one or more, got none")
+        if rows.ndim != 2 or rows.shape[1] != self.k:
+            raise ValueError(f"reports must have shape (n, {self.k}), got {rows.shape}")
+        error = math.sqrt(self.noise / len(rows))
+        return FrequencyEstimate(len(rows), rows.mean(axis=0), np.full(self.k, error), error)
 
 
 @dataclass(frozen=True, eq=False)
