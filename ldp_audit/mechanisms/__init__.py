@@ -9,12 +9,15 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are import
     from ldp_audit.mechanisms.channel import SymbolicChannel as SymbolicChannel
     from ldp_audit.mechanisms.density import OUTPUT as OUTPUT
     from ldp_audit.mechanisms.finite_channel import FiniteChannel as FiniteChannel
+    from ldp_audit.mechanisms.frequency.fake_data import FakeData as FakeData
     from ldp_audit.mechanisms.frequency.hadamard_response import HadamardResponse as HadamardResponse
     from ldp_audit.mechanisms.frequency.histogram_encoding import HistogramEncoding as HistogramEncoding
     from ldp_audit.mechanisms.frequency.local_hashing import LocalHashing as LocalHashing
     from ldp_audit.mechanisms.frequency.memoised import Memoised as Memoised
     from ldp_audit.mechanisms.frequency.randomized_response import RandomizedResponse as RandomizedResponse
+    from ldp_audit.mechanisms.frequency.sampled_attribute import SampledAttribute as SampledAttribute
     from ldp_audit.mechanisms.frequency.subset_selection import SubsetSelection as SubsetSelection
+    from ldp_audit.mechanisms.frequency.tuple import Tuple as Tuple
     from ldp_audit.mechanisms.frequency.unary_encoding import UnaryEncoding as UnaryEncoding
     from ldp_audit.mechanisms.mechanism import Parameter as Parameter
     from ldp_audit.mechanisms.noise.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
@@ -84,6 +87,9 @@ COMPOSED = {
     "TwoStage": "selection.two_stage",
     "RandomProjection": "values.random_projection",
     "Memoised": "frequency.memoised",
+    "Tuple": "frequency.tuple",
+    "SampledAttribute": "frequency.sampled_attribute",
+    "FakeData": "frequency.fake_data",
     "FiniteChannel": "finite_channel",
 }
 """The families that are built from other mechanisms or from a matrix."""

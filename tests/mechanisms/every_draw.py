@@ -89,6 +89,8 @@ def reported(drawn: Any, key: tuple[float, ...]) -> Any:
     """The report of such numbers, as the law's `log_prob` takes it."""
     if not isinstance(drawn, tuple):
         return key[0] if np.ndim(drawn) == 1 else np.array(key)
-    half = len(key) // 2
-    index, value = np.array(key[:half]).astype(np.int64), np.array(key[half:])
-    return (index, value) if np.ndim(drawn[0]) > 1 else (index[0], value[0])
+    sizes = [math.prod(np.shape(part)[1:]) for part in drawn]
+    pieces = np.split(np.array(key), np.cumsum(sizes)[:-1])
+    kinds = [np.int64 if np.asarray(part).dtype.kind in "iu" else np.float64 for part in drawn]
+    listed = zip(pieces, kinds, drawn, strict=True)
+    return tuple(piece.astype(kind).reshape(np.shape(part)[1:])[()] for piece, kind, part in listed)

@@ -31,6 +31,7 @@ from ldp_audit.mechanisms.catalogue import ENTRIES
 from ldp_audit.mechanisms.mechanism import Mechanism, summed_delta, summed_epsilon
 from ldp_audit.mechanisms.selection.ranking import NONE
 from ldp_audit.mechanisms.target import SHIPPED, load
+from ldp_audit.mechanisms.values.sparse_report import SparseReport
 from tests.frequency import assert_frequency
 from tests.mechanisms.every_draw import every_draw, reported, shares
 from tests.together import together
@@ -260,14 +261,15 @@ def test_reports_have_the_shape_and_the_dtype_of_the_inputs(name: str) -> None:
         x = batch(vector, shape, dtype)
         rng: Any = torch.Generator().manual_seed(0) if isinstance(dtype, torch.dtype) else np.random.default_rng(0)
         drawn = m.sample(x, rng=rng)
-        if isinstance(drawn, tuple):  # indices and values
+        if isinstance(drawn, SparseReport):
             assert drawn.index.shape == drawn.value.shape
             assert m.dense(drawn).shape[:-1] == shape
-        reports = drawn.value if isinstance(drawn, tuple) else drawn
-        assert isinstance(reports, torch.Tensor) == isinstance(x, torch.Tensor)
-        assert tuple(reports.shape)[: len(shape)] == shape
-        if reports.dtype != x.dtype:
-            others.add(str(reports.dtype).removeprefix("torch."))
+            drawn = drawn.value
+        for reports in drawn if isinstance(drawn, tuple) else (drawn,):
+            assert isinstance(reports, torch.Tensor) == isinstance(x, torch.Tensor)
+            assert tuple(reports.shape)[: len(shape)] == shape
+            if reports.dtype != x.dtype:
+                others.add(str(reports.dtype).removeprefix("torch."))
     assert others <= {"int64"} or others in ({"uint8"}, {"float64"})
     assert not others or vector.dtype.kind in "ib" or name in {*BY_SCORES, "SparseVector"}  # which choose among reals
 
