@@ -40,7 +40,7 @@ from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
 from ldp_audit.mechanisms.finite_precision import FinitePrecision
 from ldp_audit.mechanisms.frequency.local_hashing import LocalHashing
 from ldp_audit.mechanisms.frequency.randomized_response import RandomizedResponse
-from ldp_audit.mechanisms.frequency.unary_encoding import Logs, UnaryEncoding, bit_logs
+from ldp_audit.mechanisms.frequency.unary_encoding import Logs, UnaryEncoding
 from ldp_audit.mechanisms.frequency.values import values_of
 from ldp_audit.mechanisms.inputs import array_of, numbers_of
 from ldp_audit.mechanisms.log_space import expit
@@ -161,8 +161,8 @@ class Memoised(Mechanism):
     def _chain(self) -> _Bits | _Labels:
         first, second = self.permanent, self.instantaneous
         if isinstance(first, UnaryEncoding):
-            later = bit_logs(*second.ones()) if isinstance(second, UnaryEncoding) else None
-            return _Bits(first.k, self.times, bit_logs(*first.ones()), later)
+            later = second.logs() if isinstance(second, UnaryEncoding) else None
+            return _Bits(first.k, self.times, first.logs(), later)
         return _Labels(first, self.times, first.epsilon, math.inf if second is None else second.epsilon)
 
 

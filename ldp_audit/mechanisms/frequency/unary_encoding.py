@@ -110,10 +110,26 @@ class UnaryEncoding(Mechanism):
             return expit(self.epsilon / 2), expit(-self.epsilon / 2)
         return 0.5, expit(-self.epsilon)
 
+    def logs(self) -> tuple[Logs, Logs]:
+        """Log probabilities of a zero and of a one, at the value's own place and at another.
+
+        Not from `ones()`, which rounds p near 1 so that 1 - p has few digits, or none from an epsilon of 74 on.
+        """
+        if self.kind == "given":
+            own, other = self.ones()
+            return (math.log1p(-own), math.log(own)), (math.log1p(-other), math.log(other))
+        likely = -math.log1p(math.exp(-self._bit()))
+        other_logs = likely, likely - self._bit()
+        return (other_logs[::-1] if self.kind == "symmetric" else (-math.log(2), -math.log(2))), other_logs
+
+    def _bit(self) -> float:
+        """ln((1 - q)/q), where the kind is not "given"."""
+        return self.epsilon / 2 if self.kind == "symmetric" else self.epsilon
+
     def losses(self) -> Losses:
         """epsilon, where the first value's bit is one and the second's zero; 0 where both are the same."""
-        own, other = self.ones()
-        return Losses([self.epsilon], [math.log(own) + math.log1p(-other)])
+        own, other = self.logs()
+        return Losses([self.epsilon], [own[1] + other[0]])
 
     def supports(self) -> Supports:
         """See base: a report supports the values of its ones."""
@@ -146,7 +162,7 @@ class UnaryEncoding(Mechanism):
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the bits y, shape (..., k), at the value x, shape (...); broadcasts; -inf for no bits."""
-        return self.log_prob_at(y, x, *bit_logs(*self.ones()))
+        return self.log_prob_at(y, x, *self.logs())
 
     def log_prob_at(self, y: ArrayLike, x: ArrayLike, own: Logs, other: Logs) -> NDArray[np.float64] | np.float64:
         """`log_prob`, for given log probabilities of a zero and of a one, at the value's own place and at another."""
@@ -173,11 +189,6 @@ class UnaryEncoding(Mechanism):
 
 
 Logs = tuple[float, float]
-
-
-def bit_logs(own: float, other: float) -> tuple[Logs, Logs]:
-    """Log probabilities of a zero and of a one, at the value's own place and at another."""
-    return (math.log1p(-own), math.log(own)), (math.log1p(-other), math.log(other))
 
 
 @dataclass(frozen=True)

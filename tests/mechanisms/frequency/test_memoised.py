@@ -222,3 +222,22 @@ def test_reports_that_are_none_have_no_probability() -> None:
     hashed = Memoised(LocalHashing(1.0, 3, 3), RandomizedResponse(1.0, 3), reports=2)
     assert hashed.log_prob([[0, 1], [1, 1]], 0) == -math.inf  # two seeds
     assert hashed.log_prob([[9, 1], [9, 1]], 0) == -math.inf
+
+
+@together("epsilon", [0.01, 1.0, 30.0, 50.0, 70.0, 100.0, 800.0])
+def test_a_likely_bit_keeps_the_digits_of_its_complement(epsilon: float) -> None:
+    """1 - p from a rounded p had the epsilon of 70 as 69.945, and that of 100 as the logarithm of 0."""
+    m = UnaryEncoding(epsilon, 3, "symmetric")
+    assert Memoised(m).exact_epsilon() == pytest.approx(epsilon, rel=1e-14)
+    with mpmath.workdps(400):
+        s = mpmath.exp(mpmath.mpf(epsilon) / 2)
+        zero, one = -mpmath.log(s + 1), mpmath.log(s / (s + 1))
+        assert m.log_prob([1, 0, 0], 0) == pytest.approx(float(3 * one), rel=1e-12)
+        assert m.log_prob([1, 0, 0], 1) == pytest.approx(float(2 * zero + one), rel=1e-12)
+        later = UnaryEncoding(1.0, 3, "symmetric")
+        a, b = mpmath.exp(0.5) / (mpmath.exp(0.5) + 1), 1 / (mpmath.exp(0.5) + 1)
+        own, other = (s * a + b) / (s + 1), (a + s * b) / (s + 1)
+        exact = mpmath.log(own * (1 - other) / (other * (1 - own)))
+    assert Memoised(m, later).exact_epsilon() == pytest.approx(float(exact), rel=1e-13)
+    optimised = UnaryEncoding(epsilon, 3)
+    assert optimised.log_prob([1, 0, 0], 0) - optimised.log_prob([0, 1, 0], 0) == pytest.approx(epsilon, rel=1e-13)
