@@ -46,7 +46,7 @@ def summarise(
 
 def _related(mechanism: Any) -> str:
     """The neighbours, in words."""
-    some = isinstance(mechanism, Mechanism) and not mechanism.any_pair
+    some = isinstance(mechanism, Mechanism) and mechanism.adjacency is None and not mechanism.any_pair
     return "the pairs of inputs that are stated" if some else neighbours(adjacency_of(mechanism))
 
 

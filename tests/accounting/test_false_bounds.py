@@ -19,7 +19,7 @@ from ldp_audit.accounting.protocols.protocol import Step
 from ldp_audit.accounting.shuffle import shuffle
 from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhood
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, BinomialLoss, merged
-from ldp_audit.mechanisms import Laplace, RandomizedResponse
+from ldp_audit.mechanisms import DiscreteLaplace, ExponentialMechanism, Laplace, PermuteAndFlip, RandomizedResponse
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
 from tests.together import together
 
@@ -257,3 +257,27 @@ def test_one_report_of_a_pure_epsilon_alone_is_bounded():
 def test_what_is_no_number_or_no_loss_is_refused(call):
     with pytest.raises(ValueError, match="must"):
         call()
+
+
+@together(
+    "mechanism",
+    [
+        DiscreteLaplace(2.0, lower=0, upper=100, replaced=1),
+        ExponentialMechanism(1.0, 3, replaced=1.0),
+        PermuteAndFlip(1.0, 3, replaced=1.0),
+        ExponentialMechanism(1.0, 3, replaced=1.0).implemented(),
+    ],
+)
+def test_reports_that_others_may_never_give_are_not_shuffled(mechanism):
+    """All others at 100, or at scores that name the third candidate, hide nothing, but delta fell with their number."""
+    with pytest.raises(ValueError, match="mechanism must protect any two inputs"):
+        shuffle(mechanism, 1000)
+
+
+def test_the_others_of_a_long_range_hide_nothing():
+    """Of 10**6 reports at 100 and one at 0 or 1 the server sees which one that is: delta(0) = tanh(1/4) in the main."""
+    alone, among = DiscreteLaplace(2.0, lower=0, upper=100), DiscreteLaplace(2.0, lower=0, upper=1, replaced=1)
+    assert alone.delta(0.0) == pytest.approx(math.tanh(1 / 4), rel=1e-12)
+    assert alone.any_pair is False
+    assert among.any_pair is True
+    assert shuffle(among, 1000).delta(0.1) < 1e-6

@@ -86,6 +86,11 @@ class DiscreteLaplace(IntegerNoise):
         if self.lower is not None and self.upper is not None and self.lower >= self.upper:
             raise ValueError(f"lower must be less than upper, got lower={self.lower!r}, upper={self.upper!r}")
 
+    @property
+    def any_pair(self) -> bool:
+        """See base: not where the range that is stated is longer than `replaced`, as inputs may then be farther apart."""
+        return math.isinf(self._length()) or self._length() <= (self.replaced or self.sensitivity)
+
     def symbolic(self) -> SymbolicChannel:
         """The definition on the range, in x and the scale b; without a range, clamped to the inputs of the worst pair.
 

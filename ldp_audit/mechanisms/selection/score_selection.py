@@ -73,6 +73,11 @@ class ScoreSelection(Mechanism):
     def __repr__(self) -> str:
         return shown_with_replaced(self)
 
+    @property
+    def any_pair(self) -> bool:
+        """See base: scores have no range."""
+        return False
+
     @abstractmethod
     def log_law(self, gaps: NDArray[np.float64]) -> NDArray[np.float64]:
         """Log probabilities of all candidates from their gaps, in scales, >= 0; shape (m, candidates) both."""
@@ -173,6 +178,11 @@ class ScoreGrid(FinitePrecision):
         require_moderate("sensitivity", self.mechanism.sensitivity)
         if self.mechanism.epsilon < _LEAST_EPSILON:
             raise ValueError(f"epsilon must be at least 2**-25 to be sampled, got {self.mechanism.epsilon!r}")
+
+    @property
+    def any_pair(self) -> bool:
+        """See `mechanism`."""
+        return self.mechanism.any_pair
 
     def exponent(self) -> int:
         """log2 of the spacing."""
