@@ -32,7 +32,7 @@ class Attributes(Mechanism):
         if not self.mechanisms:
             raise ValueError("mechanisms must be one or more, got none")
         for one in self.mechanisms:
-            if not isinstance(one, Mechanism) or one.adjacency is not None:
+            if not isinstance(one, Mechanism) or one.adjacency is not None or not one.any_pair:
                 raise ValueError(f"mechanisms must be local, any two of whose inputs are neighbours, got {one!r}")
 
     def __repr__(self) -> str:
