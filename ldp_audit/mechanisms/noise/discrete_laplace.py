@@ -88,7 +88,7 @@ class DiscreteLaplace(IntegerNoise):
 
     @property
     def any_pair(self) -> bool:
-        """See base: not where the range that is stated is longer than `replaced`, as inputs may then be farther apart."""
+        """See base: not where the stated range is longer than `replaced`, as inputs may then be farther apart."""
         return math.isinf(self._length()) or self._length() <= (self.replaced or self.sensitivity)
 
     def symbolic(self) -> SymbolicChannel:
