@@ -26,7 +26,7 @@ from ldp_audit.losses.profile_loss import loss_of_profile
 from ldp_audit.mechanisms.channel_loss import channel_loss
 from ldp_audit.mechanisms.inputs import finite
 from ldp_audit.mechanisms.log_space import excess, levels
-from ldp_audit.mechanisms.supports import FrequencyEstimate, Sums, Supports
+from ldp_audit.mechanisms.supports import MeanEstimate, Sums, Supports
 from ldp_audit.mechanisms.variable import EPSILON, Variable
 from ldp_audit.numerics import as_float, exp_upwards, shown
 
@@ -262,13 +262,33 @@ class Mechanism(ABC):
         """Which values a report supports, and how likely, where reports tell frequencies of values; else None."""
         return None
 
-    def estimate(self, reports: ArrayLike) -> FrequencyEstimate:
-        """The frequencies of the values 0 .. k-1 among the reporters, unbiased, with exact standard errors.
+    def estimate(self, reports: Any) -> Any:
+        """What the reports tell of all inputs together, unbiased, with standard errors.
 
+        Where reports support values, the frequencies of the values 0 .. k-1 among the reporters, a `FrequencyEstimate`;
+        where a report's mean is its input, the inputs' mean, a `MeanEstimate`.
         reports: as `sample` gives them, for one axis of inputs.   Raises ValueError for no reports, for what is none,
-        and where reports tell no frequencies of values.
+        and where reports tell neither.
         """
-        return self._told().estimate(reports)
+        found = self.supports()
+        return self._mean_of(reports) if found is None else found.estimate(reports)
+
+    def _mean_of(self, reports: Any) -> MeanEstimate:
+        """The mean of reports whose mean is their input: at all of 101 inputs, or at both of the worst and halfway."""
+        told = f"reports must support values, or have their input as their mean, to be estimated from; got {self!r}"
+        spread = self.inputs(101)
+        if spread is None:
+            first, second = (np.asarray(one) for one in self.worst_pair())
+            if first.dtype.kind != "f":
+                raise ValueError(told)
+            spread = np.stack([first, second, (first + second) / 2])
+        try:
+            means, variances = (np.array([moment(x) for x in spread]) for moment in (self.mean, self.variance))
+        except ValueError:
+            raise ValueError(told) from None
+        if means.shape != spread.shape or not np.allclose(means, spread, rtol=1e-9, atol=1e-9):
+            raise ValueError(told)
+        return MeanEstimate.of(reports, float(variances.max()), spread.shape[1:])
 
     def frequency_variance(self, n: int, frequency: ArrayLike = 0.0) -> NDArray[np.float64] | np.float64:
         """The exact variance of the estimated frequency of a value, from n reports.

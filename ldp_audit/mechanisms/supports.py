@@ -148,6 +148,36 @@ class FrequencyEstimate:
         return f"frequencies {listed}{more}; {worst} from {self.n} reports"
 
 
+@dataclass(frozen=True, eq=False)
+class MeanEstimate:
+    """The estimated mean of the inputs, numbers or vectors, from reports that have their input as their mean.
+
+    n: the number of reports.   mean: unbiased; a float, or shape (d,).
+    standard_error: from the reports' own spread, n >= 2; else the worst one.   Shape of mean.
+    worst_standard_error: the exact one for equal inputs where the variance is largest, and at least that of all others.
+    """
+
+    n: int
+    mean: NDArray[np.float64] | np.float64
+    standard_error: NDArray[np.float64] | np.float64
+    worst_standard_error: float
+
+    @classmethod
+    def of(cls, reports: ArrayLike, largest_variance: float, shape: tuple[int, ...]) -> MeanEstimate:
+        """From n reports, shape (n, *shape), whose variance is at most the largest; ValueError for what are none."""
+        values = numbers_of("reports", reports).astype(np.float64)
+        if values.ndim != 1 + len(shape) or values.shape[1:] != shape or not len(values):
+            raise ValueError(f"reports must be one or more, of shape {('n', *shape)}, got shape {values.shape}")
+        if not np.all(np.isfinite(values)):
+            raise ValueError("reports must be finite numbers, got others among them")
+        n, worst = len(values), math.sqrt(largest_variance / len(values))
+        spread = values.std(axis=0, ddof=1) / math.sqrt(n) if n > 1 else np.full(shape, worst)[()]
+        return cls(n, values.mean(axis=0), spread, worst)
+
+    def __str__(self) -> str:
+        return f"mean {self.mean}; standard error at most {self.worst_standard_error:.3g} from {self.n} reports"
+
+
 def _on_simplex(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """The nearest point whose coordinates are >= 0 and add up to 1 (Held, Wolfe, Crowder 1974)."""
     descending = -np.sort(-shares)
