@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 import sys
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -329,6 +330,39 @@ class LaplaceLoss(NoiseLoss):
             first[cell] = np.logaddexp(first[cell], math.log(0.5) + (0 if loss > 0 else -top))
             second[cell] = np.logaddexp(second[cell], math.log(0.5) - (top if loss > 0 else 0))
         return CellMasses(first, second, -math.inf, -math.inf)
+
+
+@dataclass(frozen=True)
+class TwoLaplaceLoss(KnownLoss):
+    """The sum of two Laplace losses of epsilon/2, in closed form, its own reverse.
+
+    With g = epsilon - level > 0, delta(level) = 1 - (1 + g/4) e**(-g/2) at a level >= 0.
+
+    epsilon: of both, nats, > 0, finite.
+    """
+
+    epsilon: float
+
+    def supremum(self) -> float:
+        """See `PairLoss`."""
+        return self.epsilon
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        """See `PairLoss`; both bounds are the same."""
+        gap = self.epsilon - abs(epsilon)
+        delta = -math.expm1(-gap / 2) - gap / 4 * math.exp(-gap / 2) if gap > 0 else 0.0
+        if epsilon < 0:  # from the other order, which is the same
+            delta = -math.expm1(epsilon) + math.exp(epsilon) * delta
+        value = math.log(delta) if delta else -math.inf
+        return value, value
+
+    def reversed(self) -> TwoLaplaceLoss:
+        """See `PairLoss`."""
+        return self
+
+    def summands(self) -> Sequence[tuple[KnownLoss, int]]:
+        """See `KnownLoss`."""
+        return ((LaplaceLoss(self.epsilon / 2), 2),)
 
 
 _LARGEST_POWER = 300.0

@@ -1,4 +1,4 @@
-"""One of several attributes is reported, and uniformly random values of all others with it: RS+FD.
+"""Random sampling plus fake data (RS+FD): one of several attributes is reported, and uniform values of the others.
 
 Which attribute is reported is hidden. With P_j the law of randomised response on the k_j values of attribute j,
 
@@ -21,7 +21,7 @@ for any two tuples that budget itself is spent.
 A single attribute's label has the law of randomised response, mixed with uniform labels with probability (d - 1)/d.
 
 Source: Arcolezi, Couchot, Al Bouna, Xiao, "Random Sampling Plus Fake Data: Multidimensional Frequency Estimates With
-Local Differential Privacy" (CIKM 2021), Section 4.
+Local Differential Privacy" (CIKM 2021).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ The variance of a rare value is least where a = (1 + m + sqrt(1 - m + m**2)) / 3
 root of the derivative's numerator 3 a**2 - 2 (1 + m) a + m.
 
 Source: Wang, Blocki, Li, Jha, "Locally Differentially Private Protocols for Frequency Estimation" (USENIX Security
-2017), Section 4.2, which finds the best threshold numerically.
+2017).
 """
 
 from __future__ import annotations
@@ -30,9 +30,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import exp, oo
 
-from ldp_audit.losses.composition import composed
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.losses.noise_losses import LaplaceLoss
+from ldp_audit.losses.noise_losses import TwoLaplaceLoss
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
 from ldp_audit.mechanisms.finite_precision import FinitePrecision
@@ -40,7 +39,7 @@ from ldp_audit.mechanisms.frequency.unary_encoding import UnaryEncoding
 from ldp_audit.mechanisms.frequency.values import VALUES, values_of
 from ldp_audit.mechanisms.inputs import array_of, numbers_of
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import BUDGET, FamilyExample, Losses, Mechanism
+from ldp_audit.mechanisms.mechanism import BUDGET, FamilyExample, Losses, Mechanism, upper_profile
 from ldp_audit.mechanisms.noise.laplace import Laplace, LaplaceGrid
 from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.supports import Sums, Supports
@@ -196,12 +195,11 @@ class SummedHistogram(Mechanism):
 
     def pair_loss(self) -> PairLoss:
         """See base: that of two numbers."""
-        return composed([(LaplaceLoss(self.mechanism.epsilon / 2), 2)])
+        return TwoLaplaceLoss(self.mechanism.epsilon)
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """1 - (1 + g/4) e**(-g/2), g = (epsilon of the mechanism - level)_+; shape of `epsilon`, nats, >= 0."""
-        gap = np.maximum(self.mechanism.epsilon - levels(epsilon), 0.0)
-        return np.where(np.isinf(gap), 1.0, -np.expm1(-gap / 2) - gap / 4 * np.exp(-gap / 2))[()]
+        return upper_profile(self.pair_loss(), epsilon)
 
     def supports(self) -> Sums:
         """See base: numbers are summed."""

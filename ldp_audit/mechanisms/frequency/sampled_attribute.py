@@ -1,4 +1,4 @@
-"""One of several attributes, chosen uniformly and told, is reported at the full budget (SMP).
+"""Sampled attribute: one of several, chosen uniformly and told, is reported at the full budget (SMP).
 
 Which attribute it is depends on no value, so the privacy loss is a public mixture of the attributes' losses; epsilon is
 the largest of theirs, and the profile the mean of their profiles.
@@ -11,7 +11,7 @@ support a value of frequency f among all n, and one does with probability p (its
 the second term being the variance of the number of sampled people who have the value, which is hypergeometric.
 
 Source: Arcolezi, Couchot, Al Bouna, Xiao, "Random Sampling Plus Fake Data: Multidimensional Frequency Estimates With
-Local Differential Privacy" (CIKM 2021), Section 3.2.
+Local Differential Privacy" (CIKM 2021), where this is the second of two known solutions.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Several attributes, each reported by a mechanism of its own, independently: splitting the budget (SPL).
+"""Tuple of attributes: each is reported by a mechanism of its own, independently, at its share of the budget (SPL).
 
 The privacy losses of the attributes add up, so that epsilon is the sum of theirs.
 
-Sources: Arcolezi, Couchot, Al Bouna, Xiao, "Random Sampling Plus Fake Data: Multidimensional Frequency Estimates With
-Local Differential Privacy" (CIKM 2021), Section 3.2.
+Source: Arcolezi, Couchot, Al Bouna, Xiao, "Random Sampling Plus Fake Data: Multidimensional Frequency Estimates With
+Local Differential Privacy" (CIKM 2021), where this is the first of two known solutions.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import torch
 
+from ldp_audit.losses.composition import composed
+from ldp_audit.losses.noise_losses import LaplaceLoss
 from ldp_audit.mechanisms import HistogramEncoding, UnaryEncoding
 from ldp_audit.mechanisms.frequency.histogram_encoding import SummedGrid
 from ldp_audit.mechanisms.noise.laplace import Laplace, LaplaceGrid
@@ -50,9 +52,21 @@ def test_the_profile_of_the_sum_is_that_of_two_laplace_numbers(epsilon: float) -
         with mpmath.workdps(30):
             exact = float(_by_quadrature(epsilon, level))
         assert float(m.delta(level)) == pytest.approx(exact, rel=1e-9)
-        low, high = (math.exp(log) for log in m.pair_loss().log_delta_bounds(level))
-        assert low * (1 - 1e-9) <= exact <= high * (1 + 1e-9)
     assert m.delta(epsilon) == m.delta(math.inf) == 0
+
+
+@together("epsilon", EPSILONS)
+def test_the_closed_form_lies_between_the_bounds_of_a_composition(epsilon: float) -> None:
+    """Of two Laplace losses, above and below level 0; and three encodings compose as six of these."""
+    loss = HistogramEncoding(epsilon, 3).pair_loss()
+    summed = composed([(LaplaceLoss(epsilon / 2), 2)])
+    thrice, six = composed([(loss, 3)]), composed([(LaplaceLoss(epsilon / 2), 6)])
+    for share in (-1.5, -0.9, -0.1, 0.0, 0.4, 0.95):
+        low, high = summed.log_delta_bounds(share * epsilon)
+        found, same = loss.log_delta_bounds(share * epsilon)
+        assert found == same
+        assert low - 1e-12 <= found <= high + 1e-12
+        assert thrice.log_delta_bounds(share * epsilon) == six.log_delta_bounds(share * epsilon)
 
 
 @together("m", [_coarse(-2, 1.0), _coarse(-3, 4.0), _coarse(0, 0.3), _coarse(-1, 30.0)])
