@@ -92,6 +92,12 @@ class SubsetSelection(Staircase):
         """Sets with one value and without another."""
         return math.comb(self.k - 2, self.size() - 1)
 
+    def report_bits(self) -> float:
+        """See base; from logarithms of factorials, as the binomial coefficient of a large k takes minutes."""
+        return (
+            math.lgamma(self.k + 1) - math.lgamma(self.size() + 1) - math.lgamma(self.k - self.size() + 1)
+        ) / math.log(2)
+
     def supports(self) -> Supports:
         """See base: a report supports the values of its set."""
         odds = self.epsilon + math.log(self.size() / (self.k - self.size()))

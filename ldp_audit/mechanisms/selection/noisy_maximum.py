@@ -226,8 +226,8 @@ def _integrals(scores: NDArray[np.float64]) -> NDArray[np.float64]:
             if end == -math.inf:
                 return _with_pieces(np.logaddexp(found, log_h - math.log(n)), pieces, scores)
             if x - end > _FLAT + 1:
+                rates = np.where(scores >= x, above, above - 1)  # of h, and of h r_i where that decays
                 length, x = x - end - _FLAT, end + _FLAT
-                rates = np.where(scores >= x + length, above, above - 1)  # of h, and of h r_i where that decays
                 widths = [length if rate == 0 else -math.expm1(-rate * length) / rate for rate in rates.tolist()]
                 found = np.logaddexp(found, log_h + log_ratios + np.log(widths))
                 continue

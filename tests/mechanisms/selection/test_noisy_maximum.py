@@ -69,6 +69,15 @@ def test_probabilities_add_up_to_one_and_equal_scores_are_equally_likely(n: int)
     assert m.log_prob(np.arange(n), np.zeros(n)) == pytest.approx(np.full(n, -math.log(n)), rel=1e-12)
 
 
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 50.0])
+def test_probabilities_add_up_where_one_score_is_far_behind_close_ones(epsilon: float) -> None:
+    """A candidate's own score, rounded past the end of a long piece, counted as below it: the sum came out as 1.12."""
+    rng = np.random.default_rng(0)
+    for far in 10.0 ** np.arange(1.0, 9.0):
+        for scores in rng.normal(size=(10, 3)) * [[1.0, 1.0, far]]:
+            assert np.exp(NoisyMaximum(epsilon, 3).log_prob(range(3), scores)).sum() == pytest.approx(1, rel=1e-11)
+
+
 def test_more_candidates_are_sampled_but_not_integrated() -> None:
     m = NoisyMaximum(1.0, 1001)
     with pytest.raises(ValueError, match=r"^candidates must be at most 1000 for the probabilities .* got 1001"):
