@@ -98,13 +98,18 @@ class Finding:
 
     def question(self) -> str:
         """SHA-256 of the code that a run depends on, without prose: a record of another question is out of date."""
-        code = self.glue.__code__
-        nodes = ast.parse(Path(code.co_filename).read_text("utf-8")).body[1:]
-        own = [one for one in nodes if not getattr(one, "decorator_list", ()) or one.name == code.co_name]
-        for node in own:
-            for call in getattr(node, "decorator_list", ()):
-                call.keywords = [one for one in call.keywords if one.arg not in PROSE]
-        return hashlib.sha256("\n".join(map(ast.dump, own)).encode()).hexdigest()
+        return question_of(self.glue)
+
+
+def question_of(glue: Callable[[], Any]) -> str:
+    """SHA-256 of the code of its file that a run of the glue depends on, without prose."""
+    code = glue.__code__
+    nodes = ast.parse(Path(code.co_filename).read_text("utf-8")).body[1:]
+    own = [one for one in nodes if not getattr(one, "decorator_list", ()) or one.name == code.co_name]
+    for node in own:
+        for call in getattr(node, "decorator_list", ()):
+            call.keywords = [one for one in call.keywords if one.arg not in PROSE]
+    return hashlib.sha256("\n".join(map(ast.dump, own)).encode()).hexdigest()
 
 
 def sampler(**data: Any) -> Callable[[Callable[[], Any]], Finding]:
@@ -265,9 +270,12 @@ def main() -> None:
     parser.add_argument("record", type=Path)
     parser.add_argument("--nulls", type=int, default=0, help="audits of sound samplers that look for false accusations")
     parser.add_argument("--implementation", action="store_true", help="this part of the records alone")
-    parser.add_argument("--title", help="one finding alone")
+    parser.add_argument("--laws", action="store_true", help="the comparisons with exact laws alone")
+    parser.add_argument("--title", help="one finding or law alone")
     parser.add_argument("--serve", metavar="TITLE", help="answer requests for the outputs of a finding")
     given = parser.parse_args()
+    from law import Law, laws_of
+
     library, findings = findings_of(given.program)
     if given.serve:
         serve(next(one for one in findings if one.title == given.serve))
@@ -282,12 +290,15 @@ def main() -> None:
                 record["findings"][one.title]["implementation"] = found = implemented(one)
                 print(f"{library.name} {library.version}: {one.title}: {found}", flush=True)
     else:
-        done = record.get("findings", {})
-        for one in findings:
-            if given.title in (None, one.title):
-                done[one.title] = checked(one)
-                print(f"{library.name} {library.version}: {one.title}: {done[one.title]['verdict']}", flush=True)
-        record["findings"] = {one.title: done[one.title] for one in findings if one.title in done}
+        for kind, check in (("findings", checked), ("laws", Law.compared)):
+            members = laws_of(given.program) if kind == "laws" else [] if given.laws else findings
+            done = record.get(kind, {})
+            for one in members:
+                if given.title in (None, one.title):
+                    done[one.title] = check(one)
+                    print(f"{library.name} {library.version}: {one.title}: {done[one.title]['verdict']}", flush=True)
+            if members:
+                record[kind] = {one.title: done[one.title] for one in members if one.title in done}
     given.record.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

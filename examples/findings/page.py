@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from finding import NULL_SAMPLES, Finding, Library, findings_of
+from law import Law, laws_of
 
 GOOD = ("consistent", "tight", "above")
 INTRODUCTION = """# Findings in public code
@@ -42,6 +43,10 @@ How to read it:
   draws by rejection, generators in compiled code, the operating system's random bytes), samples of the program as it is.
 * For formulas, *tight* is within 0.1% of the certified epsilon, *above* is valid and larger than necessary, *too small* is below
   the certified lower bound.
+* *fits*, *differs*: the sampler's outputs against the exact law of the named mechanism of ldp-audit, by `assert_fits`, which says of a
+  sampler with this law that it differs at most once in a million comparisons. A law is more than its epsilon: a sampler with a wrong p
+  may keep its claim, and be biased. *seen* is a change of any tested event's probability that is found in 95% of all runs. What is about the
+  seed of a hash is compared given the seed, and through the values that a report supports.
 
 A finding is about one version, which is pinned; a later one may differ. The texts for the maintainers are the `report.md` beside the programs.
 """
@@ -55,19 +60,26 @@ class Account:
     library: Library
     findings: list[Finding]
     record: dict[str, Any]
+    laws: list[Law]
 
     @classmethod
     def of(cls, folder: Path) -> Account:
         """What lies in a folder."""
         record = folder / "record.json"
         known = json.loads(record.read_text("utf-8")) if record.exists() else {"unavailable": "not run yet"}
-        return cls(folder.name, *findings_of(folder / "program.py"), known)
+        return cls(folder.name, *findings_of(folder / "program.py"), known, laws_of(folder / "program.py"))
 
     @property
     def checked(self) -> list[tuple[Finding, dict[str, Any]]]:
         """The findings that were run, each with its record."""
         found = self.record.get("findings", {})
         return [(one, found[one.title]) for one in self.findings if one.title in found]
+
+    @property
+    def compared(self) -> list[tuple[Law, dict[str, Any]]]:
+        """The laws that were compared, each with its record."""
+        found = self.record.get("laws", {})
+        return [(one, found[one.title]) for one in self.laws if one.title in found]
 
     @property
     def violated(self) -> list[tuple[Finding, dict[str, Any]]]:
@@ -87,15 +99,20 @@ def page_of(accounts: list[Account]) -> str:
     conditional = sum(bool(finding.condition) for one in tested for finding, _ in one.checked)
     nulls = [one.record.get("nulls", {"audits": 0, "accused": 0}) for one in tested]
     audits, accused = (sum(one[key] for one in nulls) for key in ("audits", "accused"))
+    laws = [(one.name, *pair) for one in tested for pair in one.compared]
+    different = sum(record["verdict"] == "differs" for _, _, record in laws)
     lines = [
         INTRODUCTION,
         f"{len(tested)} libraries and repositories, {count} claims: {violated} do not hold, as we read them; {count - violated} do as far "
         f"as was seen, {conditional} of them under a condition. The median claim needs {median_glue(tested):g} lines to connect. {audits:,} audits with {NULL_SAMPLES:,} samples "
-        f"of each input, over all samplers that are expected to keep their claim, accused {accused or 'none'}.\n",
+        f"of each input, over all samplers that are expected to keep their claim, accused {accused or 'none'}. {len(laws)} samplers of "
+        f"{len({name for name, _, _ in laws})} of these libraries were compared with exact laws: {different} differ.\n",
         "## Claims that do not hold, as we read them\n",
         *table((one.name, *pair) for one in tested for pair in one.violated),
         "## Claims that hold as far as was seen\n",
         *table((one.name, *pair) for one in tested for pair in one.checked if pair not in one.violated),
+        "## Samplers against exact laws\n",
+        *law_table(laws),
         *map(section, tested),
     ]
     missing = [f"- {one.name}: {one.record.get('unavailable', 'not run yet')}" for one in accounts if not one.checked]
@@ -117,6 +134,16 @@ def table(rows: Iterable[tuple[str, Finding, dict[str, Any]]]) -> list[str]:
         *starmap(row, rows),
         "",
     ]
+
+
+def law_table(rows: Iterable[tuple[str, Law, dict[str, Any]]]) -> list[str]:
+    """Lines of a table of laws; those that differ first."""
+    lines = ["| library | sampler | exact law | verdict | p-value | seen | outputs |", "|---|---|---|---|---|---|---|"]
+    for name, one, record in sorted(rows, key=lambda each: each[2]["verdict"]):
+        verdict = "fits" if record["verdict"] == "fits" else "**differs**"
+        numbers = f"{shown(record['p_value'])} | {shown(record['detectable'])} | {record['samples_used']:,}"
+        lines.append(f"| {name} | {one.title} | `{record['law']}` | {verdict} | {numbers} |")
+    return [*lines, ""]
 
 
 def row(name: str, finding: Finding, record: dict[str, Any]) -> str:
@@ -155,6 +182,7 @@ def section(account: Account) -> str:
             again,
             *broken,
             *(line(*one) for one in account.checked if one not in account.violated),
+            *(law_line(*one) for one in account.compared),
             "",
         ]
     )
@@ -165,6 +193,16 @@ def line(finding: Finding, record: dict[str, Any]) -> str:
     text = f"* **{finding.title}**: {finding.claim} ({place(finding)}). {verdict_of(finding, record)} By hand: {finding.proof}"
     condition = f" The condition: {finding.condition}" if finding.condition else ""
     return text + condition + (f" Status: {finding.status}" if finding.status else "")
+
+
+def law_line(one: Law, record: dict[str, Any]) -> str:
+    """A sampler beside its exact law."""
+    words = (
+        f"p-value {shown(record['p_value'])} of {record['events']} events together; {record['samples_used']:,} outputs, "
+        f"{record['seconds']:g} s. Furthest from the law: `{record['witness']}`."
+    )
+    verdict = "Fits" if record["verdict"] == "fits" else "**Differs** from"
+    return f"* Law of **{one.title}** ({place(one)}). {verdict} `{record['law']}`: {words} By hand: {one.proof}"
 
 
 def described(finding: Finding, record: dict[str, Any]) -> str:
@@ -191,8 +229,8 @@ def seen(bits: dict[str, Any]) -> str:
     return "visible" if bits["verdict"] == "violated" else "none seen"
 
 
-def place(finding: Finding) -> str:
-    """Where the claim is made, names of files as code."""
+def place(finding: Finding | Law) -> str:
+    """Where the claim is made, or the sampler is, names of files as code."""
     file, colon, rest = finding.place.partition(": ")
     return f"`{file}`{colon}{rest}"
 

@@ -3,6 +3,7 @@
 run.py                            all; --only NAME one library; --title TITLE one finding of it
 run.py --page                     docs/findings.md and the reports again, from the records
 run.py --nulls 1000               audits of the sound samplers that look for false accusations
+run.py --laws                     the samplers against exact laws alone
 run.py --implementation           the floating-point programs alone: what `audit --implementation` says of them
 run.py --checkouts DIR            where the local copies of repositories are, as DIR/owner+name
 """
@@ -19,6 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from finding import Library, findings_of, sound_samplers
+from law import laws_of
 from page import Account, page_of, report_of
 
 HERE = Path(__file__).parent
@@ -101,6 +103,7 @@ def main() -> int:
     parser.add_argument("--title")
     parser.add_argument("--page", action="store_true")
     parser.add_argument("--nulls", type=int, default=0)
+    parser.add_argument("--laws", action="store_true")
     parser.add_argument("--implementation", action="store_true")
     parser.add_argument("--checkouts", type=Path, default=BUILD / "checkouts")
     given = parser.parse_args()
@@ -112,6 +115,10 @@ def main() -> int:
         if given.nulls:
             arguments = ["--nulls", str(share(program, given.nulls))]
             if arguments[1] == "0":
+                continue
+        if given.laws:
+            arguments += ["--laws"]
+            if not laws_of(program):
                 continue
         if given.implementation:
             arguments = ["--implementation"]
@@ -126,7 +133,7 @@ def main() -> int:
     unexpected = [
         f"{one.folder}: {finding.title}: {record['verdict']}, expected {finding.expected}"
         for one in accounts()
-        for finding, record in one.checked
+        for finding, record in [*one.checked, *one.compared]
         if record["verdict"] != finding.expected
     ]
     print(*unexpected, *(f"{name}: its program failed" for name in failed), sep="\n", file=sys.stderr)

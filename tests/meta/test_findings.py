@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
+
+from ldp_audit.mechanisms import UnaryEncoding
 
 FOLDER = Path(__file__).parents[2] / "examples" / "findings"
 
@@ -18,7 +22,7 @@ def run() -> Iterator[ModuleType]:
     sys.path.insert(0, str(FOLDER))
     yield import_module("run")
     sys.path.remove(str(FOLDER))
-    for name in ("run", "page", "finding"):
+    for name in ("run", "page", "law", "finding"):
         del sys.modules[name]
 
 
@@ -41,7 +45,12 @@ def test_every_record_answers_its_program_s_question_as_expected(run: ModuleType
                 f"{account.folder}: {finding.title} is older than its program"
             )
             assert record["verdict"] == finding.expected, f"{account.folder}: {finding.title}"
+        for law, record in account.compared:
+            assert record["question"] == law.question(), f"{account.folder}: {law.title} is older than its laws.py"
+            assert record["verdict"] == law.expected, f"{account.folder}: {law.title}"
+            assert record["law"] == repr(law.law()), f"{account.folder}: {law.title}"
         if account.checked:
+            assert [one.title for one, _ in account.compared] == [one.title for one in account.laws], account.folder
             assert [one.title for one, _ in account.checked] == [one.title for one in account.findings], account.folder
 
 
@@ -104,3 +113,33 @@ def test_edited_code_makes_a_record_old_and_edited_prose_does_not(run: ModuleTyp
         questions.append(findings_of(tmp_path / "program.py")[1][0].question())
     assert questions[0] == questions[1]
     assert len(set(questions)) == 3
+
+
+def test_a_sampler_is_said_to_differ_only_where_the_law_excludes_chance_and_the_source_explains_it(
+    run: ModuleType,
+) -> None:
+    """A false alarm is one in a million comparisons; a difference has lines of the source beside its p-value."""
+    false_alarm = import_module("law").FALSE_ALARM
+    assert false_alarm <= 1e-6
+    compared = [(one.folder, *pair) for one in run.accounts() for pair in one.compared]
+    assert len({folder for folder, _, _ in compared}) >= 4
+    assert {record["verdict"] for _, _, record in compared} == {"fits", "differs"}
+    for folder, law, record in compared:
+        assert (record["p_value"] <= false_alarm) == (record["verdict"] == "differs"), f"{folder}: {law.title}"
+        assert "line" in law.place or record["verdict"] == "fits", f"{folder}: {law.title}"
+        assert 0 < len(law.proof) <= 3 * 160, f"{folder}: {law.title}: three lines"
+
+
+@pytest.mark.parametrize(("p", "verdict"), [(0.5, "fits"), (0.47, "differs")])
+def test_a_wrong_probability_is_found(run: ModuleType, p: float, verdict: str) -> None:
+    """Optimised unary encoding whose own bit is one with probability p: epsilon falls with p, which no audit minds."""
+    module = import_module("law")
+
+    def glue() -> Callable[[int, np.random.Generator], list[int]]:
+        q = 1 / (math.e + 1)
+        return lambda x, rng: [int(rng.random() < (p if v == x else q)) for v in range(3)]
+
+    law = module.Law(glue, "", "", lambda: UnaryEncoding(1.0, k=3), (0, 1, 2), "", samples=20_000)
+    record = law.compared()
+    assert record["verdict"] == verdict
+    assert record["law"] == "UnaryEncoding(epsilon=1.0, k=3, kind='optimised')"

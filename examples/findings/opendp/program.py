@@ -114,3 +114,47 @@ def conversion():
     noise = dp.m.make_gaussian(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=1.0)
     fixed = dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(noise), delta=1e-5)
     return fixed.map(1.0)[0], compose([(Gaussian(1.0), 1)])
+
+
+@sampler(
+    title="randomised response on bit vectors",
+    claim="map(1) = 2 ln 3 for f = 0.5 and vectors with at most one 1",
+    place=f"{PLACE}make_randomized_response_bitvec",
+    inputs=((0, 0, 0, 0, 0, 0, 1, 0), (0, 0, 0, 0, 0, 0, 0, 1)),
+    epsilon=2.1972245773362196,
+    samples=50_000,
+    expected="consistent",
+    exact=lambda: epsilon_of([[9, 3, 3, 1], [1, 3, 3, 9]]),
+    exact_by="the two bits that differ, each kept with probability 3/4",
+    proof="Each bit is flipped with probability f/2 = 1/4, and two bits differ: (3/4 : 1/4)^2 = 9.",
+    status="In 0.14.2 the last bit was not protected; 0.15.0 is the first release in which it is.",
+)
+def response_of_bits():
+    from numpy import frombuffer, packbits, uint8, unpackbits
+
+    dp = measurements()
+    response = dp.m.make_randomized_response_bitvec(dp.bitvector_domain(max_weight=1), dp.discrete_distance(), f=0.5)
+    return lambda x: unpackbits(
+        frombuffer(response(packbits(x, bitorder="little").tobytes()), uint8), bitorder="little"
+    ).tolist()
+
+
+@sampler(
+    title="randomised response on bit vectors of two lengths",
+    claim="map(1) = 2 ln 3 for f = 0.5 and the domain of all vectors with at most one 1, under the discrete metric",
+    place=f"{PLACE}make_randomized_response_bitvec, with domains.py: bitvector_domain",
+    inputs=(8, 16),
+    epsilon=2.1972245773362196,
+    samples=5_000,
+    expected="violated",
+    exact=lambda: float("inf"),
+    exact_by="the length of the report is that of the input",
+    proof="The domain bounds the number of ones, not the length, and under the discrete metric any two of its vectors are at distance 1. A report is as "
+    "long as its vector: the lengths of reports of a vector of 8 bits and of one of 16 exclude each other. Where all vectors have one length, the claim holds.",
+    fix="A length in the domain: all vectors of one length.",
+    status="Open: https://github.com/opendp/opendp/issues/2930 (September 2026). 0.16.0 is the newest release; 0.14.2, 0.15.0 and 0.15.1 do the same.",
+)
+def length_of_bits():
+    dp = measurements()
+    response = dp.m.make_randomized_response_bitvec(dp.bitvector_domain(max_weight=1), dp.discrete_distance(), f=0.5)
+    return lambda x: 8 * len(response(bytes(x // 8)))
