@@ -32,7 +32,7 @@ from ldp_audit.losses.hulls import HullLoss, known_bound
 from ldp_audit.losses.loss import PairLoss, side
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import Adjacency, Mechanism, pair_loss_of
-from ldp_audit.numerics import between, exp_upwards, listed, log_of_delta, nonnegative, root, whole
+from ldp_audit.numerics import between, exp_upwards, is_number, listed, log_of_delta, nonnegative, root, shown, whole
 
 
 @dataclass(frozen=True)
@@ -188,6 +188,11 @@ def privacy_loss(mechanism: Any, adjacency: Adjacency | None = None) -> PrivacyL
     the sum (`Gaussian(sigma, sensitivity=1, replaced=2)`); by default, present and absent.
     Raises ValueError for anything else, and where the mechanism does not state what a replaced record does.
     """
+    if is_number(mechanism):
+        raise ValueError(
+            f"mechanism must be a mechanism or a loss, got the number {shown(mechanism)}; a promised epsilon is "
+            f"Pure({shown(mechanism)}), from ldp_audit.accounting"
+        )
     own = adjacency_of(mechanism)
     asked = own if adjacency is None else check_adjacency(adjacency)
     if isinstance(mechanism, PrivacyLoss):
