@@ -92,9 +92,11 @@ class SquareWave(Mechanism):
         return [-half, value - half, value + half, 1 + half]
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log density of y at x; broadcasts; -inf outside [-b, 1 + b]."""
+        """Log density of y at x; broadcasts; -inf outside [-b, 1 + b], by more than a rounding near 1 in y's dtype."""
         given, values, half = numbers_of("y", y), _inputs(x), self.half_width()
-        ends = np.asarray([-half, 1 + half], dtype=report_dtype(given))  # as the dtype rounds them
+        dtype = np.dtype(report_dtype(given))
+        off = np.finfo(dtype).eps if dtype.itemsize < 8 else 0.0  # of a sample, which is 1/2 and a distance
+        ends = np.asarray([-half - off, 1 + half + off], dtype=dtype)  # as the dtype rounds them
         support, reports = (given >= ends[0]) & (given <= ends[1]), given.astype(np.float64)
         low = -math.log1p(2 * _scaled_half_width(self.epsilon))
         near = (reports >= values - half) & (reports <= values + half)

@@ -216,3 +216,13 @@ def test_two_inputs_reach_the_same_outputs(dtype: Any) -> None:
     cells = set(m.implemented().outputs(dtype=dtype).tolist())
     for x in (0.3, 0.31):
         assert set(m.sample(np.full(trials, x, dtype), rng=np.random.default_rng(4)).tolist()) <= cells
+
+
+@pytest.mark.parametrize("epsilon", [5.0, 15.0, 20.0, 25.0, 50.0])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_samples_of_a_narrow_window_are_reports_in_every_dtype(epsilon: float, dtype: Any) -> None:
+    """At 0 and epsilon 20 a float32 sample is -2**-24, rounded to three times the half-width, and was refused."""
+    m = SquareWave(epsilon)
+    reports = m.sample(np.linspace(0, 1, 5001).astype(dtype), rng=np.random.default_rng(1))
+    assert np.all(np.isfinite(m.log_prob(reports, 0.0)))
+    assert m.estimate(reports, bins=2).mean == pytest.approx(0.5, abs=0.05)
