@@ -48,7 +48,7 @@ from ldp_audit.mechanisms.mechanism import FamilyExample, Losses, Mechanism
 from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.supports import Supports
 from ldp_audit.mechanisms.variable import Variable
-from ldp_audit.numerics import whole
+from ldp_audit.numerics import log1mexp, whole
 
 Permanent = UnaryEncoding | RandomizedResponse | LocalHashing
 Instantaneous = UnaryEncoding | RandomizedResponse
@@ -308,13 +308,16 @@ class _Labels:
         return self.times == 1 or self.size == 2 or math.isinf(self.second)
 
     def epsilon(self) -> float:
-        """All reports the own label."""
+        """All the own label: ln(1 + (t - 1) (r - 1)/(r + t + g - 2)), t = a/b, which keeps the digits of a small
+        one beside a large r. A permanent label that is the value leaves ln r.
+        """
         share = self.times * self.second
-        if math.isinf(share):
-            return self.first
-        others = math.log(self.size - 2) if self.size > 2 else -math.inf
-        own = np.logaddexp(self.first + share, math.log(self.size - 1))
-        return float(own - np.logaddexp(np.logaddexp(share, self.first), others))
+        if math.inf in (self.first, share) or 0 in (self.first, share):
+            return min(self.first, share)
+        others = math.log(self.size - 2) - share if self.size > 2 else -math.inf
+        below = np.logaddexp(np.logaddexp(0.0, self.first - share), others)
+        gained = self.first + log1mexp(-self.first) + log1mexp(-share)
+        return float(np.logaddexp(0.0, gained - below))
 
     def losses(self) -> Losses:
         """Of one report or of two labels those of the pair; else of randomised response on two labels.
