@@ -74,6 +74,7 @@ class UnaryEncoding(Mechanism):
             exact = UnaryEncoding._epsilon(self.p, self.q)
             if not math.isclose(self.epsilon, exact, rel_tol=1e-12):
                 raise ValueError(f"epsilon must be {exact!r}, that of p and q, got {self.epsilon!r}")
+            object.__setattr__(self, "epsilon", exact)  # what is given may be a rounding below it
 
     def __repr__(self) -> str:
         given = f", p={self.p!r}, q={self.q!r}" if self.kind == "given" else ""

@@ -132,8 +132,9 @@ class SquareWave(Mechanism):
         grid, which has a slightly different b and, beyond an epsilon of 32, that of 32.
 
         reports: numbers in [-b, 1 + b], of float32 at least: float16 rounds by more than a step.   bins: 2 .. 4096.
-        smoothing, tolerance, iterations: see `most_likely`; the paper's tolerance by default, .001, and .001 t without
-        smoothing. Raises ValueError for other arguments, and for no reports.
+        smoothing, tolerance, iterations: see `most_likely`; the paper's tolerance by default, .001, and without smoothing
+        .001 t, but at most 1 nat, as more ends far from the maximum. Raises ValueError for other arguments, and for no
+        reports.
         """
         given, bins = numbers_of("reports", reports).ravel(), whole(bins, "bins", 2, 4096)
         if not isinstance(smoothing, bool):
@@ -148,7 +149,7 @@ class SquareWave(Mechanism):
         counts = np.histogram(np.clip(given.astype(np.float64), edges[0], edges[-1]), edges)[0]
         matrix = transitions(np.linspace(0, 1, bins + 1), edges, grid.half_width(), *grid.densities())
         if tolerance is None:
-            tolerance = 1e-3 if smoothing else 1e-3 * math.exp(min(self.epsilon, 32.0))
+            tolerance = 1e-3 if smoothing else 1e-3 * math.exp(min(self.epsilon, math.log(1e3)))
         return most_likely(matrix, counts, smoothing=smoothing, tolerance=tolerance, iterations=iterations)
 
     def _shrinkage(self) -> float:
