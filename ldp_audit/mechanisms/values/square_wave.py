@@ -132,9 +132,9 @@ class SquareWave(Mechanism):
         grid, which has a slightly different b and, beyond an epsilon of 32, that of 32.
 
         reports: numbers in [-b, 1 + b], of float32 at least: float16 rounds by more than a step.   bins: 2 .. 4096.
-        smoothing, tolerance, iterations: see `most_likely`; the paper's tolerance by default, .001, and without smoothing
-        .001 t, but at most 1 nat, as more ends far from the maximum. Raises ValueError for other arguments, and for no
-        reports.
+        smoothing, tolerance, iterations: see `most_likely`; the paper's tolerance by default, .001, and .001 t without
+        smoothing, but at most 1 nat, as more ends far from the maximum. Raises ValueError for other arguments, and for
+        no reports.
         """
         given, bins = numbers_of("reports", reports).ravel(), whole(bins, "bins", 2, 4096)
         if not isinstance(smoothing, bool):
