@@ -12,10 +12,12 @@ if TYPE_CHECKING:  # the names as type checkers and editors see them; at run tim
     from ldp_audit.accounting.privacy_loss import PrivacyProfile as PrivacyProfile
     from ldp_audit.accounting.privacy_loss import compose as compose
     from ldp_audit.accounting.privacy_loss import privacy_loss as privacy_loss
+    from ldp_audit.accounting.promises import ZCDP as ZCDP
     from ldp_audit.accounting.promises import Approximate as Approximate
     from ldp_audit.accounting.promises import BoundedRange as BoundedRange
     from ldp_audit.accounting.promises import GaussianDP as GaussianDP
     from ldp_audit.accounting.promises import Pure as Pure
+    from ldp_audit.accounting.promises import Renyi as Renyi
     from ldp_audit.accounting.shuffle import shuffle as shuffle
     from ldp_audit.accounting.subsample import nfdp as nfdp
     from ldp_audit.accounting.subsample import sampled_clients as sampled_clients
@@ -32,6 +34,8 @@ _HOME = {
     "PrivacyLoss": "ldp_audit.accounting.privacy_loss",
     "PrivacyProfile": "ldp_audit.accounting.privacy_loss",
     "Pure": "ldp_audit.accounting.promises",
+    "Renyi": "ldp_audit.accounting.promises",
+    "ZCDP": "ldp_audit.accounting.promises",
     "calibrate": "ldp_audit.accounting.calibrate",
     "choose": "ldp_audit.accounting.choose",
     "compose": "ldp_audit.accounting.privacy_loss",

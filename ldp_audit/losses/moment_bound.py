@@ -15,9 +15,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ldp_audit.losses.discrete_loss import ZERO_LOSS
+from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS
 from ldp_audit.losses.hulls import divergence_of, known_bound
-from ldp_audit.losses.loss import Divergence, KnownLoss, PairLoss, Sides, side
+from ldp_audit.losses.loss import Divergence, KnownLoss, PairLoss, Sides, log_delta_from_reversed, side
+from ldp_audit.numerics import log1mexp
 
 _PER_OCTAVE, _OCTAVES = 16, (-40, 40)
 """Orders are 1 + 2**(k/16)."""
@@ -122,7 +123,10 @@ class MomentBound(PairLoss):
     def _about(self, k: int) -> float:
         """About the sum's divergence: that of losses which the parts dominate."""
         if k not in self._near:
-            self._near[k] = self._added(k, [(known_bound(loss, 0), times) for loss, times in self.parts])
+            lower = [(known_bound(loss, 0), loss, times) for loss, times in self.parts]
+            # a loss of which only divergences are known has no distribution below it
+            near = [(loss if bound is ZERO_LOSS else bound, times) for bound, loss, times in lower]
+            self._near[k] = self._added(k, near)
         return self._near[k]
 
     def _bound(self, k: int) -> float:
@@ -134,6 +138,46 @@ class MomentBound(PairLoss):
     @staticmethod
     def _added(k: int, parts: Sequence[Part]) -> float:
         return math.fsum(times * divergence_of(loss, 1 + _order(k))[0] for loss, times in parts)
+
+
+@dataclass(frozen=True, eq=False)
+class RenyiLoss(PairLoss):
+    """The loss of any pair whose Renyi divergences, in both orders, have these bounds; an upper bound alone.
+
+    bound: from an order a >= 1 to an upper bound of D_a, nats, which does not fall with a; infinite where unknown.
+
+    delta is the least of the moment bound over orders, and at most sqrt(1 - e**-D_1), the Bretagnolle-Huber bound on
+    the total variation, which delta(0) is.
+    """
+
+    bound: Callable[[float], float]
+
+    def supremum(self) -> float:
+        """See `PairLoss`: that of the divergences."""
+        return self.bound(math.inf)
+
+    def reversed(self) -> RenyiLoss:
+        """See `PairLoss`: the same."""
+        return self
+
+    def known(self, end: int | None = None) -> KnownLoss | None:
+        """See `PairLoss`: nothing is known below it."""
+        return ZERO_LOSS if end == 0 else None
+
+    def divergence(self, alpha: float) -> Divergence:
+        """See `PairLoss`."""
+        return self.bound(alpha), False
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        """See `PairLoss`."""
+        if epsilon < 0:
+            return log_delta_from_reversed(epsilon, self.log_delta_bounds(-epsilon))
+        first = self.bound(1.0)
+        apart = 0.5 * log1mexp(-first) if first > 0 else -math.inf
+        if epsilon >= self.supremum() or apart == -math.inf:
+            return -math.inf, -math.inf
+        moments = MomentBound(INFINITE_LOSS, ((self, 1),)).log_delta_bounds(epsilon)[1]
+        return -math.inf, min(apart + _ROUNDING, moments)
 
 
 def _order(k: int) -> float:

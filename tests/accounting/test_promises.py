@@ -11,10 +11,12 @@ import pytest
 from scipy.special import ndtr
 
 from ldp_audit.accounting import (
+    ZCDP,
     Approximate,
     BoundedRange,
     GaussianDP,
     Pure,
+    Renyi,
     calibrate,
     compose,
     privacy_loss,
@@ -92,6 +94,59 @@ def test_a_gaussian_promise_has_the_closed_form() -> None:
         assert spent.delta_bounds(level) == pytest.approx((exact, exact), rel=1e-9)
 
 
+def moments(divergence: Any, log_delta: float) -> float:
+    """Canonne, Kamath, Steinke 2020, Proposition 12, over half a million orders."""
+    order = 1 + np.logspace(-5, 5, 500_001)
+    return float(np.min(divergence(order) + np.log1p(-1 / order) - (log_delta + np.log(order)) / (order - 1)))
+
+
+@together(("rho", "times"), [(0.5, 1), (0.5, 4), (0.01, 50), (2.0, 3), (1e-4, 1), (1e-4, 7)])
+def test_concentrated_promises_add_up_and_have_the_moment_bound(rho: float, times: int) -> None:
+    """Never below the best order's, and at most a ten-thousandth above; above the Gaussian that keeps the promise."""
+    spent, noise = compose([(ZCDP(rho), times)]), compose([(Gaussian(math.sqrt(0.5 / rho)), times)])
+    for delta in (1e-3, 1e-6, 1e-12):
+        best = moments(lambda order: rho * times * order, math.log(delta))
+        assert best * (1 - 1e-6) <= spent.epsilon(delta) <= best * (1 + 3e-4)
+        assert noise.epsilon_bounds(delta)[0] <= spent.epsilon(delta)
+    for level in (0.0, 0.1, 1.0):
+        assert noise.delta_bounds(level)[0] <= spent.delta(level)
+        assert spent.delta_bounds(level)[0] == 0.0  # nothing may be behind a promise
+
+
+def divergence_of_response(epsilon: float, order: float) -> float:
+    p = 1 / (1 + math.exp(-epsilon))
+    return math.log(p**order * (1 - p) ** (1 - order) + (1 - p) ** order * p ** (1 - order)) / (order - 1)
+
+
+@together("times", [1, 5])
+def test_divergences_at_some_orders_bound_every_mechanism_that_has_them(times: int) -> None:
+    """Those of randomised response, exactly; between the orders a chord of (a - 1) D_a, beyond them nothing."""
+    known = {order: divergence_of_response(1.0, order) for order in (1.5, 2.0, 8.0, 64.0)}
+    promise, kept = Renyi(known), compose([(RandomizedResponse(1.0), times)])
+    spent = compose([(promise, times)])
+    for level in (0.0, 0.3, 1.0, 3.0):
+        assert kept.delta_bounds(level)[0] <= spent.delta(level) * (1 + 1e-12)
+    (loss,) = promise.directions
+    for order in (1.0, 1.2, 1.5, 1.7, 5.0, 40.0, 64.0):
+        bound = loss.divergence(order)[0]
+        assert bound >= divergence_of_response(1.0, max(order, 1 + 1e-9)) * (1 - 1e-12)
+    assert loss.divergence(65.0)[0] == math.inf
+    at_orders = min(
+        times * known[order] + math.log1p(-1 / order) - (math.log(1e-6) + math.log(order)) / (order - 1)
+        for order in known
+    )
+    assert spent.epsilon(1e-6) <= at_orders * 1.05
+
+
+def test_promises_of_nothing_spend_nothing_and_mixtures_are_bounded_by_both() -> None:
+    assert ZCDP(0.0).epsilon(0.0) == 0.0
+    mixed = [(ZCDP(0.5), 1), (Pure(0.1), 10), (Gaussian(1.0), 1)]
+    spent = compose(mixed)
+    alone = compose([(Gaussian(1.0), 2), (Pure(0.1), 10)])
+    assert alone.epsilon_bounds(1e-6)[0] <= spent.epsilon(1e-6) <= 1.2 * alone.epsilon(1e-6)
+    assert "what is promised is rho = 0.5" in spent.assumptions
+
+
 def test_shuffled_promises_are_bounded_for_every_report_and_not_for_the_best_alone() -> None:
     low, high = shuffle(Pure(1.0), n=10_000).epsilon_bounds(1e-6)
     assert low == pytest.approx(0.0357, abs=2e-4)
@@ -129,6 +184,12 @@ def test_promises_are_items_of_everything_else() -> None:
         (lambda: Pure(math.nan), r"epsilon must be a number >= 0, got nan"),
         (lambda: Approximate(1.0, 1.5), r"delta must lie in \[0, 1\], got 1.5"),
         (lambda: GaussianDP(0.0), r"mu must be a finite number > 0, got 0.0"),
+        (lambda: ZCDP(math.inf), r"rho must be a finite number >= 0, got inf"),
+        (lambda: ZCDP(-0.1), r"rho must be a finite number >= 0, got -0.1"),
+        (lambda: Renyi({}), r"divergences must be finite numbers >= 0 by finite orders > 1, got \{\}"),
+        (lambda: Renyi({1.0: 0.5}), r"divergences must be finite numbers >= 0 by finite orders > 1"),
+        (lambda: Renyi({2.0: math.nan}), r"divergences must be finite numbers >= 0 by finite orders > 1"),
+        (lambda: Renyi([2.0]), r"divergences must be numbers by order"),  # type: ignore[arg-type]
         (lambda: BoundedRange(math.inf), r"epsilon must be a finite number > 0, got inf"),
         (lambda: Pure(1.0, adjacency="swap"), r"adjacency must be add/remove or replace, got 'swap'"),  # type: ignore[arg-type]
     ],

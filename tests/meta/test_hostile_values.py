@@ -260,6 +260,8 @@ def _of_accounting() -> Calls:
     calls.add("Pure", a.Pure, epsilon=1.0, adjacency=None)
     calls.add("Approximate", a.Approximate, epsilon=1.0, delta=0.1, adjacency=None)
     calls.add("GaussianDP", a.GaussianDP, mu=1.0, adjacency="replace")
+    calls.add("ZCDP", a.ZCDP, rho=1.0, adjacency=None)
+    calls.add("Renyi", a.Renyi, divergences={2.0: 0.5}, adjacency=None)
     calls.add("BoundedRange", a.BoundedRange, epsilon=1.0, adjacency=None)
     question: dict[str, Any] = {"users": 100, "epsilon": 1.0, "reports": 2, "delta": 0.0}
     calls.add("choose", a.choose, **question, answers=3, shuffled=False, candidates={"one": mechanisms.TwoPoint})
