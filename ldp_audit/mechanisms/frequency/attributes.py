@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Self
@@ -47,14 +48,14 @@ class Attributes(Mechanism):
         """The same of the attributes' finite-precision distributions. ValueError unless bits are 2..64."""
         return replace(self, mechanisms=[one.implemented(bits) for one in self.mechanisms])
 
-    def columns(self, x: Any) -> list[Any]:
-        """The inputs of each attribute; ValueError for another number of them."""
+    def columns(self, x: Any, array: Callable[[str, Any], Any] = as_array) -> list[Any]:
+        """The inputs of each attribute; ValueError for another number of them.   array: makes an array of them."""
         d = len(self.mechanisms)
         if isinstance(x, tuple):
             if len(x) != d:
                 raise ValueError(f"x must have the values of {d} attributes, got {len(x)}")
             return list(x)
-        given = as_array("x", x)
+        given = array("x", x)
         if given.ndim == 0 or given.shape[-1] != d:
             raise ValueError(f"x must have shape (..., {d}), or be a tuple of {d}, got shape {tuple(given.shape)}")
         return [given[..., place] for place in range(d)]

@@ -153,7 +153,7 @@ class FakeData(Attributes):
     def sample(self, x: Any, *, rng: Any) -> tuple[Any, ...]:
         """A tuple of d labels for each input, in the dtype of the values; see the base."""
         source = source_of(rng)
-        xp, columns = source.xp, [source.array("x", column) for column in self.columns(x)]
+        xp, columns = source.xp, [source.array("x", column) for column in self.columns(x, source.array)]
         shape = tuple(columns[0].shape)
         true = [xp.asarray(one.sample(column, rng=rng)) for one, column in zip(self.mechanisms, columns, strict=True)]
         index = source.below(len(true), shape)

@@ -110,7 +110,7 @@ class SampledAttribute(Attributes):
     def sample(self, x: Any, *, rng: Any) -> tuple[Any, ...]:
         """A tuple of 1 + d for each input; all attributes are drawn, so that time tells nothing. See the base."""
         source = source_of(rng)
-        xp, columns = source.xp, [source.array("x", column) for column in self.columns(x)]
+        xp, columns = source.xp, [source.array("x", column) for column in self.columns(x, source.array)]
         drawn = [xp.asarray(one.sample(column, rng=rng)) for one, column in zip(self.mechanisms, columns, strict=True)]
         index = source.below(len(drawn), tuple(columns[0].shape))
         return index, *(_where(index == j, one, xp) for j, one in enumerate(drawn))

@@ -24,6 +24,7 @@ from ldp_audit.mechanisms.frequency.attributes import Attributes, all_tuples, pa
 from ldp_audit.mechanisms.frequency.randomized_response import RandomizedResponse
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import FamilyExample, upper_profile
+from ldp_audit.mechanisms.randomness import source_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,4 +85,5 @@ class Tuple(Attributes):
 
     def sample(self, x: Any, *, rng: Any) -> tuple[Any, ...]:
         """A tuple of d reports for each input; see the base."""
-        return tuple(one.sample(column, rng=rng) for one, column in zip(self.mechanisms, self.columns(x), strict=True))
+        columns = self.columns(x, source_of(rng).array)
+        return tuple(one.sample(column, rng=rng) for one, column in zip(self.mechanisms, columns, strict=True))

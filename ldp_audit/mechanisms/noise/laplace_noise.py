@@ -39,8 +39,8 @@ def discrete_laplace(t: int, shape: Sequence[int], source: Source, s: int = 1) -
 
 def geometric(t: int, count: int, source: Source, s: int = 1) -> Any:
     """Whole numbers u >= 0 with P(u >= k) = e**(-k s/t); int64, shape (count,).   t, s: see `discrete_laplace`."""
-    within = until_kept(lambda n: _within_part(n, t, source), count, source)
-    return put_together(tails((count,), source), within, t, s)
+    parts = tails((count,), source)
+    return put_together(parts, until_kept(lambda n: _within_part(n, t, source), count, source), t, s)
 
 
 def put_together(parts: Any, within: Any, t: int, s: int) -> Any:

@@ -124,7 +124,7 @@ def test_a_planted_value_that_is_not_clipped_is_refused() -> None:
     """Without the clip, PM would show how far a value lies outside: the mechanism refuses such a value."""
     sender = sender_of("PS-PM")
     assert isinstance(sender, TwoStageSender)
-    with pytest.raises(ValueError, match=r"must lie in \[-1, 1\]"):
+    with pytest.raises(ValueError, match=r"must lie in \[-1.0, 1.0\]"):
         sender.value.sample(VECTOR, rng=torch.Generator().manual_seed(5))
 
 
