@@ -293,7 +293,7 @@ def _shipped(question: _Question) -> dict[str, Build]:
         "two points": TwoPoint,
         "piecewise": Piecewise,
         "hybrid": Hybrid,
-        "Laplace noise": lambda epsilon: Laplace(2 / epsilon, sensitivity=2.0),
+        "Laplace noise": lambda epsilon: Laplace(2 / epsilon, sensitivity=2.0, replaced=2.0),
     }
 
 

@@ -163,3 +163,6 @@ def test_a_mean_under_noise_has_the_sensitivity_of_the_whole_range() -> None:
     assert isinstance(noise, Laplace)
     assert noise.exact_epsilon() == pytest.approx(0.7)
     assert noise.worst_pair() == (0.0, 2.0)
+    shuffled = choose(users=200, numeric=True, epsilon=0.7, delta=1e-5, shuffled=True)
+    assert not shuffled.left_out
+    assert all(one.report_epsilon > 0.7 for one in shuffled.rows)
