@@ -150,7 +150,8 @@ def _time_limit(seconds: float) -> Iterator[None]:
 
     before = signal.signal(signal.SIGALRM, out_of_time)
     try:
-        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+        # again every second: what is raised in a callback of the garbage collector, or in __del__, is swallowed
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), 1.0)
         yield
     except _OutOfTimeError:
         pass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import time
 from fractions import Fraction
 
 import pytest
@@ -9,7 +11,7 @@ from sympy import Eq, GoldenRatio, Max, Min, Piecewise, Rational, Sum, Symbol, e
 
 from ldp_audit.claims import Statement, at_most, differ, equal, less, order, prints_as, somewhere
 from ldp_audit.claims.engines import certificate, simplest, smt
-from ldp_audit.claims.settling import BadClaimError, settle
+from ldp_audit.claims.settling import BadClaimError, _time_limit, settle
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.channel import Ind
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
@@ -284,3 +286,26 @@ def test_a_sum_without_a_closed_form_is_refused() -> None:
     assert settle(equal(Sum((1 + positive) ** k, (k, 0, n)), ((1 + positive) ** (n + 1) - 1) / positive)).verdict is (
         Verdict.PROVED
     )
+
+
+def test_a_time_limit_that_a_collector_swallows_comes_again() -> None:
+    """The alarm's exception is lost in a callback of the garbage collector; a second later it is raised again."""
+    lost: list[BaseException] = []
+
+    def swallowing(_phase: str, _info: dict[str, int]) -> None:
+        while not lost:
+            try:
+                time.sleep(0.05)
+            except BaseException as error:  # noqa: BLE001  (as the interpreter does after a callback)
+                lost.append(error)
+
+    start = time.perf_counter()
+    gc.callbacks.append(swallowing)
+    try:
+        with _time_limit(0.1):
+            gc.collect()
+            time.sleep(20)
+    finally:
+        gc.callbacks.remove(swallowing)
+    assert len(lost) == 1
+    assert time.perf_counter() - start < 10
