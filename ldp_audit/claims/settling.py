@@ -109,7 +109,7 @@ def settle_claim(claim: Claim, seconds: float = math.inf) -> SettledClaim:
     start = time.perf_counter()
 
     def within(statement: Statement) -> Settled:
-        with _time_limit(start + seconds - time.perf_counter()):
+        with time_limit(start + seconds - time.perf_counter()):
             return settle(statement)
         reason = f"{OUT_OF_TIME} {seconds:g} s"
         return Settled(statement, Verdict.UNDECIDED, "none", 0.0, {"kind": "undecided", "reason": reason})
@@ -138,7 +138,7 @@ class _OutOfTimeError(BaseException):
 
 
 @contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> Iterator[None]:
     """Leave the block after this many seconds without an error; code after the block runs only in that case."""
     main = threading.current_thread() is threading.main_thread()
     if sys.platform == "win32" or seconds > threading.TIMEOUT_MAX or not main:

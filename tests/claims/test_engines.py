@@ -11,7 +11,7 @@ from sympy import Eq, GoldenRatio, Max, Min, Piecewise, Rational, Sum, Symbol, e
 
 from ldp_audit.claims import Statement, at_most, differ, equal, less, order, prints_as, somewhere
 from ldp_audit.claims.engines import certificate, simplest, smt
-from ldp_audit.claims.settling import BadClaimError, _time_limit, settle
+from ldp_audit.claims.settling import BadClaimError, settle, time_limit
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.channel import Ind
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
@@ -302,7 +302,7 @@ def test_a_time_limit_that_a_collector_swallows_comes_again() -> None:
     start = time.perf_counter()
     gc.callbacks.append(swallowing)
     try:
-        with _time_limit(0.1):
+        with time_limit(0.1):
             gc.collect()
             time.sleep(20)
     finally:
