@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ldp_audit.losses.discrete_loss import atoms_of, symmetric_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
+from ldp_audit.mechanisms.neighbouring_rows import in_both_orders
 from ldp_audit.numerics import log_ratio
 
 _LEAST = 1e-290
@@ -70,7 +71,7 @@ def channel_loss(weights: Sequence[Sequence[int]], neighbours: Sequence[tuple[in
 
 def _neighbours_loss(weights: Sequence[Sequence[int]], neighbours: Sequence[tuple[int, int]]) -> PairLoss:
     """`channel_loss` for these pairs, all tests in fractions."""
-    ordered = [pair for one in neighbours for pair in (one, one[::-1])]
+    ordered = list(in_both_orders(neighbours))
     if len(ordered) * len(weights[0]) > _MOST_EXACT:
         raise ValueError(
             f"neighbours must be at most {_MOST_EXACT:g} ordered pairs times outputs for a loss that dominates them, "
@@ -79,11 +80,8 @@ def _neighbours_loss(weights: Sequence[Sequence[int]], neighbours: Sequence[tupl
     totals = [sum(row) for row in weights]
     rows = [tuple(Fraction(one, total) for one in row) for row, total in zip(weights, totals, strict=True)]
     exact = [test for i, j in ordered for test in _exact_tests(rows, i, j)]
-    each = [(_farthest(_table([rows[i], rows[j]])), (i, j)) for i, j in neighbours]
     table = _table(rows)
-    means = [_mean_loss(*(table[pair[place]] for place in order)) for order, pair in each]
-    order, pair = each[max(range(len(each)), key=means.__getitem__)]
-    return _between(rows, exact, (pair[order[0]], pair[order[1]]))
+    return _between(rows, exact, max(ordered, key=lambda pair: _mean_loss(table[pair[0]], table[pair[1]])))
 
 
 def _mean_loss(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[float, float]:

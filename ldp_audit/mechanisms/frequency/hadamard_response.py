@@ -17,11 +17,10 @@ from itertools import product
 from typing import Any, Literal
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
-from ldp_audit.mechanisms.frequency.values import VALUES, values_of
+from ldp_audit.mechanisms.frequency.values import VALUES, OfValues, labels_of, values_of
 from ldp_audit.mechanisms.inputs import numbers_of
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.mechanism import BUDGET, FamilyExample
@@ -46,7 +45,7 @@ _LISTED = 500
 
 
 @dataclass(frozen=True)
-class HadamardResponse(Staircase):
+class HadamardResponse(OfValues, Staircase):
     """Values 0 .. k-1; the report is (column, bit), int64, one more axis of length 2 at the end, or a column alone.
 
     epsilon: nats, > 0, finite.   k: a whole number >= 2.   kind: "bit", or "columns", whose report is a column alone.
@@ -91,14 +90,6 @@ class HadamardResponse(Staircase):
         """See base: a report supports the values of whose half it is, the own one and half of the others."""
         return Supports(self.k, expit(self.epsilon), expit(-self.epsilon), 0.5, self._count)
 
-    def inputs(self, count: int) -> NDArray[np.int64]:  # noqa: ARG002
-        """See base: all of them."""
-        return np.arange(self.k)
-
-    def worst_pair(self) -> tuple[int, int]:
-        """0 and 1; any two values attain the suprema."""
-        return 0, 1
-
     def reports(self) -> Sequence[Any] | None:
         """All reports, where they are few."""
         if self.columns() > _LISTED // 2:
@@ -119,8 +110,7 @@ class HadamardResponse(Staircase):
 
     def checked(self, x: Any) -> tuple[Any, tuple[int, ...]]:
         """The values, and their shape."""
-        xp = array_namespace(x)
-        return xp.astype(values_of(x, self.k, xp), xp.int64), tuple(x.shape)
+        return labels_of(x, self.k)
 
     def draw(self, x: Any, favoured: Any, source: Source) -> Any:
         """A uniform report of the value's half where `favoured` holds, else of the other half."""

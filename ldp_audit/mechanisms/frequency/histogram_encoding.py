@@ -36,7 +36,7 @@ from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
 from ldp_audit.mechanisms.finite_precision import FinitePrecision
 from ldp_audit.mechanisms.frequency.unary_encoding import UnaryEncoding
-from ldp_audit.mechanisms.frequency.values import VALUES, values_of
+from ldp_audit.mechanisms.frequency.values import VALUES, OfValues, values_of
 from ldp_audit.mechanisms.inputs import array_of, numbers_of
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import BUDGET, FamilyExample, Losses, Mechanism, upper_profile
@@ -60,7 +60,7 @@ HISTOGRAM = SymbolicChannel(
 
 
 @dataclass(frozen=True)
-class HistogramEncoding(Mechanism):
+class HistogramEncoding(OfValues):
     """Values 0 .. k-1; the report is k numbers, float64, or k bits, uint8: one more axis at the end.
 
     epsilon: nats, > 0, finite; of the summed form. `exact_epsilon()` of the thresholded form is strictly less.
@@ -138,14 +138,6 @@ class HistogramEncoding(Mechanism):
     def supports(self) -> Supports | Sums:
         """See base: of bits, their ones; numbers are summed."""
         return self.form().supports()
-
-    def inputs(self, count: int) -> NDArray[np.int64]:  # noqa: ARG002
-        """See base: all of them."""
-        return np.arange(self.k)
-
-    def worst_pair(self) -> tuple[int, int]:
-        """0 and 1; any two values attain the suprema."""
-        return 0, 1
 
     def report_bits(self) -> float:
         """See base: 64 for a number, 1 for a bit."""

@@ -21,11 +21,10 @@ from itertools import count, product
 from typing import Any, cast
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
-from ldp_audit.mechanisms.frequency.values import VALUES, values_of
+from ldp_audit.mechanisms.frequency.values import VALUES, OfValues, labels_of, values_of
 from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.mechanism import BUDGET, FamilyExample, Parameter
@@ -57,7 +56,7 @@ _CELLS = 2**22
 
 
 @dataclass(frozen=True)
-class LocalHashing(Staircase):
+class LocalHashing(OfValues, Staircase):
     """Values 0 .. k-1; the report is (seed, hash), int64, one more axis of length 2 at the end.
 
     epsilon: nats, > 0, finite.   k: a whole number >= 2.   g: the number of hashes, 2 .. 2**20; the number nearest to
@@ -111,14 +110,6 @@ class LocalHashing(Staircase):
         away = math.log(self.hashes() - 1)
         return Supports(self.k, expit(self.epsilon - away), expit(away - self.epsilon), 1 / self.hashes(), self._count)
 
-    def inputs(self, count: int) -> NDArray[np.int64]:  # noqa: ARG002
-        """See base: all of them."""
-        return np.arange(self.k)
-
-    def worst_pair(self) -> tuple[int, int]:
-        """0 and 1; any two values attain the suprema."""
-        return 0, 1
-
     def reports(self) -> Sequence[tuple[int, int]] | None:
         """All pairs (seed, hash), where they are few."""
         few = self.seeds() * self.hashes() <= _LISTED
@@ -138,8 +129,7 @@ class LocalHashing(Staircase):
 
     def checked(self, x: Any) -> tuple[Any, tuple[int, ...]]:
         """The values, and their shape."""
-        xp = array_namespace(x)
-        return xp.astype(values_of(x, self.k, xp), xp.int64), tuple(x.shape)
+        return labels_of(x, self.k)
 
     def draw(self, x: Any, favoured: Any, source: Source) -> Any:
         """A uniform seed, and the value's hash where `favoured` holds, else a uniform other one."""

@@ -31,20 +31,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sympy import Expr
 
 from ldp_audit.losses.binomial import log_binomial
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
+from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.finite_precision import FinitePrecision
 from ldp_audit.mechanisms.frequency.local_hashing import LocalHashing
 from ldp_audit.mechanisms.frequency.randomized_response import RandomizedResponse
-from ldp_audit.mechanisms.frequency.unary_encoding import Logs, UnaryEncoding
-from ldp_audit.mechanisms.frequency.values import values_of
+from ldp_audit.mechanisms.frequency.unary_encoding import Logs, UnaryEncoding, two_bits
+from ldp_audit.mechanisms.frequency.values import OfValues, values_of
 from ldp_audit.mechanisms.inputs import array_of, numbers_of
 from ldp_audit.mechanisms.log_space import expit
-from ldp_audit.mechanisms.mechanism import FamilyExample, Losses, Mechanism
+from ldp_audit.mechanisms.mechanism import FamilyExample, Losses
 from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.supports import Supports
 from ldp_audit.mechanisms.variable import Variable
@@ -60,7 +59,7 @@ _MOST_LOSSES = 1000
 
 
 @dataclass(frozen=True, init=False)
-class Memoised(Mechanism):
+class Memoised(OfValues):
     """Values 0 .. k-1; `times` reports of each, one more axis before that of a report.
 
     permanent: `UnaryEncoding`, `RandomizedResponse` or `LocalHashing`.   instantaneous: of the same kind and size, on
@@ -103,12 +102,7 @@ class Memoised(Mechanism):
     def symbolic(self) -> SymbolicChannel:
         """The law of one report of two bits or labels: a one is permanent with p or q, then reported with a or b."""
         own, other = _P * _A + (1 - _P) * _B, _Q * _A + (1 - _Q) * _B
-        ones: list[Expr] = [other + (own - other) * Ind(_X, place) for place in (0, 1)]
-        atoms = [
-            ((first, second), (ones[0] if first else 1 - ones[0]) * (ones[1] if second else 1 - ones[1]))
-            for first, second in ((1, 1), (1, 0), (0, 1), (0, 0))
-        ]
-        return SymbolicChannel("memoised report of two bits", inputs=_X, atoms=atoms, public=(_P, _Q, _A, _B))
+        return two_bits("memoised report of two bits", _X, own, other, public=(_P, _Q, _A, _B))
 
     def exact_epsilon(self) -> float:
         """The tight pure epsilon of all reports of one value, nats."""
@@ -140,14 +134,6 @@ class Memoised(Mechanism):
         if given.ndim != axes and given.size:
             raise ValueError(f"reports must be one of each client, as reports[:, 0], got shape {given.shape}")
         return given
-
-    def inputs(self, count: int) -> NDArray[np.int64]:  # noqa: ARG002
-        """See base: all of them."""
-        return np.arange(self.k)
-
-    def worst_pair(self) -> tuple[int, int]:
-        """0 and 1; any two values attain the suprema."""
-        return 0, 1
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the reports y, shape (..., times, report), at the value x, shape (...); broadcasts."""

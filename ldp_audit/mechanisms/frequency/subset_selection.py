@@ -16,11 +16,10 @@ from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 from sympy import binomial
 
-from ldp_audit.mechanisms.frequency.values import VALUES, values_of
+from ldp_audit.mechanisms.frequency.values import VALUES, OfValues, labels_of, values_of
 from ldp_audit.mechanisms.inputs import numbers_of
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.mechanism import BUDGET, FamilyExample
@@ -47,7 +46,7 @@ _LISTED = 500
 
 
 @dataclass(frozen=True)
-class SubsetSelection(Staircase):
+class SubsetSelection(OfValues, Staircase):
     """Values 0 .. k-1; the report is w different ones, ascending, int64, one more axis at the end.
 
     epsilon: nats, > 0, finite.   k: a whole number >= 2.   w: 1 .. k-1; that of the least variance of a rare value, if
@@ -111,14 +110,6 @@ class SubsetSelection(Staircase):
             raise ValueError(f"reports must be {self.size()} different values each, in ascending order")
         return len(rows), np.bincount(rows.reshape(-1), minlength=self.k)
 
-    def inputs(self, count: int) -> NDArray[np.int64]:  # noqa: ARG002
-        """See base: all of them."""
-        return np.arange(self.k)
-
-    def worst_pair(self) -> tuple[int, int]:
-        """0 and 1; any two values attain the suprema."""
-        return 0, 1
-
     def reports(self) -> Sequence[tuple[int, ...]] | None:
         """All sets, where they are few."""
         few = math.comb(self.k, self.size()) <= _LISTED
@@ -136,8 +127,7 @@ class SubsetSelection(Staircase):
 
     def checked(self, x: Any) -> tuple[Any, tuple[int, ...]]:
         """The values, and their shape."""
-        xp = array_namespace(x)
-        return xp.astype(values_of(x, self.k, xp), xp.int64), tuple(x.shape)
+        return labels_of(x, self.k)
 
     def draw(self, x: Any, favoured: Any, source: Source) -> Any:
         """A uniform set with the value where `favoured` holds, else one without it.

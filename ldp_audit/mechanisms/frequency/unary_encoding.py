@@ -26,10 +26,10 @@ from sympy import Expr, Rational
 
 from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
 from ldp_audit.mechanisms.finite_precision import WholeWords
-from ldp_audit.mechanisms.frequency.values import VALUES, values_of
+from ldp_audit.mechanisms.frequency.values import VALUES, OfValues, values_of
 from ldp_audit.mechanisms.inputs import array_of, numbers_of
 from ldp_audit.mechanisms.log_space import expit
-from ldp_audit.mechanisms.mechanism import BUDGET, FamilyExample, Losses, Mechanism
+from ldp_audit.mechanisms.mechanism import BUDGET, FamilyExample, Losses
 from ldp_audit.mechanisms.randomness import NumpySource, Source, rarer_words
 from ldp_audit.mechanisms.short_words import BLOCK
 from ldp_audit.mechanisms.supports import Supports, report_rows
@@ -43,7 +43,7 @@ _LISTED = 10
 
 
 @dataclass(frozen=True)
-class UnaryEncoding(Mechanism):
+class UnaryEncoding(OfValues):
     """Values 0 .. k-1; the report is k bits, uint8, one more axis at the end.
 
     epsilon: nats, > 0, finite.   k: a whole number >= 2.   kind: "optimised", "symmetric", or "given" (see `of`).
@@ -96,12 +96,7 @@ class UnaryEncoding(Mechanism):
     def symbolic(self) -> SymbolicChannel:
         """The law of the bits of two values, in z and t = e**epsilon (s = e**(epsilon/2) for the symmetric kind)."""
         own, other = self._formulas()
-        ones = [other + (own - other) * Ind(_FIRST, place) for place in (0, 1)]
-        atoms = [
-            ((first, second), (ones[0] if first else 1 - ones[0]) * (ones[1] if second else 1 - ones[1]))
-            for first, second in ((1, 1), (1, 0), (0, 1), (0, 0))
-        ]
-        return SymbolicChannel(f"{self.kind} unary encoding, two bits", inputs=_FIRST, atoms=atoms)
+        return two_bits(f"{self.kind} unary encoding, two bits", _FIRST, own, other)
 
     def ones(self) -> tuple[float, float]:
         """p and q: the probability of a one at the value's own place, and at another."""
@@ -119,11 +114,11 @@ class UnaryEncoding(Mechanism):
         if self.kind == "given":
             own, other = self.ones()
             return (math.log1p(-own), math.log(own)), (math.log1p(-other), math.log(other))
-        likely = -math.log1p(math.exp(-self._bit()))
-        other_logs = likely, likely - self._bit()
+        likely = -math.log1p(math.exp(-self.bit_epsilon()))
+        other_logs = likely, likely - self.bit_epsilon()
         return (other_logs[::-1] if self.kind == "symmetric" else (-math.log(2), -math.log(2))), other_logs
 
-    def _bit(self) -> float:
+    def bit_epsilon(self) -> float:
         """ln((1 - q)/q), where the kind is not "given"."""
         return self.epsilon / 2 if self.kind == "symmetric" else self.epsilon
 
@@ -144,14 +139,6 @@ class UnaryEncoding(Mechanism):
             return len(given), given.sum(axis=0, dtype=np.int64)  # without a copy of eight times the size
         rows = report_rows(given, [1] * self.k)
         return len(rows), rows.sum(axis=0)
-
-    def inputs(self, count: int) -> NDArray[np.int64]:  # noqa: ARG002
-        """See base: all of them."""
-        return np.arange(self.k)
-
-    def worst_pair(self) -> tuple[int, int]:
-        """0 and 1; any two values attain the suprema."""
-        return 0, 1
 
     def report_bits(self) -> float:
         """See base: k."""
@@ -192,6 +179,16 @@ class UnaryEncoding(Mechanism):
 Logs = tuple[float, float]
 
 
+def two_bits(name: str, which: Variable, own: Expr, other: Expr, public: Sequence[Variable] = ()) -> SymbolicChannel:
+    """Two independent bits, ones with probability `own` at the place of the input, 0 or 1, and `other` elsewhere."""
+    ones = [other + (own - other) * Ind(which, place) for place in (0, 1)]
+    atoms = [
+        ((first, second), (ones[0] if first else 1 - ones[0]) * (ones[1] if second else 1 - ones[1]))
+        for first, second in ((1, 1), (1, 0), (0, 1), (0, 0))
+    ]
+    return SymbolicChannel(name, inputs=which, atoms=atoms, public=public)
+
+
 @dataclass(frozen=True)
 class FiniteUnaryEncoding(WholeWords):
     """Unary encoding with probabilities in whole words."""
@@ -208,7 +205,7 @@ class FiniteUnaryEncoding(WholeWords):
             other = math.ceil(total * own * odds / (own * odds + total - own))
             return own, min(other, own)
         half = total // 2
-        other = rarer_words(m.epsilon / 2 if m.kind == "symmetric" else m.epsilon, 1, total)
+        other = rarer_words(m.bit_epsilon(), 1, total)
         if other is None:
             return half, half
         return (total - other if m.kind == "symmetric" else half), other
