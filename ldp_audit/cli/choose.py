@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ldp_audit.cli.command_line import HOLDS, check_writable, write_json
+from ldp_audit.cli.command_line import HOLDS, check_writable, write_json, write_plot
 from ldp_audit.cli.console import say, say_table
 from ldp_audit.files import check_place
 from ldp_audit.progress import Progress
@@ -48,11 +48,7 @@ def run(options: argparse.Namespace) -> int:
             progress=progress,
         )
         if options.plot:
-            from ldp_audit.reports import figures, write
-
-            progress(f"drawing {options.plot}")
-            drawn = figures.svg(found.figure().to_dict())
-            write.write_files(options.plot.parent, {options.plot.name: drawn + "\n"})
+            write_plot(options.plot, found.figure(), progress)
     write_json(options, found.to_dict())
     say(found.question)
     say_table(found.table())

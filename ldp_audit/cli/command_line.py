@@ -113,6 +113,14 @@ def _kept(options: argparse.Namespace) -> str:
     return f"--resume goes on with {out}" if out else "nothing was written, for lack of --out"
 
 
+def write_plot(place: Path, figure: Any, progress: Any) -> None:
+    """Draw a `figure.Figure` into an SVG file; matplotlib is loaded for it."""
+    from ldp_audit.reports import figures, write
+
+    progress(f"drawing {place}")
+    write.write_files(place.parent, {place.name: figures.svg(figure.to_dict()) + "\n"})
+
+
 def command_parser(commands: Sequence[str] | None = None) -> argparse.ArgumentParser:
     """The parser of the whole command line, with the options of these commands only; None: of all."""
     parser = argparse.ArgumentParser(

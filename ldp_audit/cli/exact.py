@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ldp_audit.cli.command_line import check_writable, write_json
+from ldp_audit.cli.command_line import check_writable, write_json, write_plot
 from ldp_audit.cli.console import say
 from ldp_audit.files import check_place
 from ldp_audit.progress import Progress
@@ -41,11 +41,8 @@ def run(options: argparse.Namespace) -> int:
         summary = summarise(mechanism, options.levels or LEVELS, progress)
         if options.plot:
             from ldp_audit.accounting.exact_summary import profile_figure
-            from ldp_audit.reports import figures, write
 
-            progress(f"drawing {options.plot}")
-            drawn = figures.svg(profile_figure(mechanism).to_dict())
-            write.write_files(options.plot.parent, {options.plot.name: drawn + "\n"})
+            write_plot(options.plot, profile_figure(mechanism), progress)
     write_json(options, summary)
     say(summary["mechanism"])
     say(f"  {'neighbours':<20} {summary['adjacency']}")

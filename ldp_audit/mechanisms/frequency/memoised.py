@@ -145,11 +145,7 @@ class Memoised(OfValues):
         return FiniteMemoised(self, self.permanent.implemented(bits), second and second.implemented(bits))
 
     def _chain(self) -> _Bits | _Labels:
-        first, second = self.permanent, self.instantaneous
-        if isinstance(first, UnaryEncoding):
-            later = second.logs() if isinstance(second, UnaryEncoding) else None
-            return _Bits(first.k, self.times, first.logs(), later)
-        return _Labels(first, self.times, first.epsilon, math.inf if second is None else second.epsilon)
+        return _chain_of(self, self.permanent, self.instantaneous)
 
 
 @dataclass(frozen=True)
@@ -200,10 +196,16 @@ class FiniteMemoised(FinitePrecision):
         return xp.asarray(xp.broadcast_to(wide, (*head, self.mechanism.times, *tail)), copy=True)
 
     def _chain(self) -> _Bits | _Labels:
-        first, second, kind, times = self.permanent, self.instantaneous, self.mechanism.permanent, self.mechanism.times
-        if isinstance(kind, UnaryEncoding):
-            return _Bits(kind.k, times, first.logs(), None if second is None else second.logs())
-        return _Labels(kind, times, first.exact_epsilon(), math.inf if second is None else second.exact_epsilon())
+        return _chain_of(self.mechanism, self.permanent, self.instantaneous)
+
+
+def _chain_of(mechanism: Memoised, first: Any, second: Any) -> _Bits | _Labels:
+    """Both stages' probabilities.   first, second: the mechanism's own stages, or what is implemented of them."""
+    kind = mechanism.permanent
+    if isinstance(kind, UnaryEncoding):
+        return _Bits(kind.k, mechanism.times, first.logs(), None if second is None else second.logs())
+    later = math.inf if second is None else second.exact_epsilon()
+    return _Labels(kind, mechanism.times, first.exact_epsilon(), later)
 
 
 @dataclass(frozen=True)
