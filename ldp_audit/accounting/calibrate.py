@@ -24,7 +24,7 @@ from typing import Any
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
 from ldp_audit.losses.noise_losses import GaussianLoss
-from ldp_audit.numerics import as_float, log_of_delta, nonnegative, root, shown
+from ldp_audit.numerics import as_float, between, log_of_delta, nonnegative, root, shown
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ def calibrate(
     epsilon: float,
     delta: float | None = 0.0,
     log_delta: float | None = None,
-    low: float,
-    high: float,
+    low: float | None = None,
+    high: float | None = None,
     increasing: bool | None = None,
     tolerance: float = 1e-6,
     whole: bool = False,
@@ -87,7 +87,9 @@ def calibrate(
     build: from a parameter to a `PrivacyLoss`, a mechanism, or anything that `privacy_loss` takes; the larger the
     parameter, the more (increasing=True) or the less (False) it must spend. If that is not given, the ends decide.
     delta: in [0, 1], or log_delta, its natural logarithm, with delta=None.
-    low, high: the range, low < high, finite.   tolerance: how near the returned value must be to one whose upper
+    low, high: the range, low < high, finite. An end that is not given is found, for parameters > 0 (whole ones >= 0):
+    from 1, or from the other end, by factors of 2 and 4, as far as `build` accepts them without ValueError.
+    tolerance: how near the returned value must be to one whose upper
     bound exceeds the budget, as a share of it.   whole: the parameter is a whole number, and the next one's does.
     near: about where that is, which saves evaluations at the range's ends; needs `increasing`, and is not trusted.
     Raises ValueError for bad numbers, and where the budget cannot be met in the range; the message has what is spent
@@ -98,6 +100,8 @@ def calibrate(
     if near is not None and (increasing is None or math.isnan(as_float(near))):
         raise ValueError(f"near must be a number and needs increasing, got {near!r} and {increasing!r}")
     search = Search(build, nonnegative(epsilon), log_of_delta(delta, log_delta), tolerance, whole)
+    if low is None or high is None:
+        low, high = search.range(low, high)
     safe, unsafe = search.ordered(low, high, increasing, compare=near is None and not whole)
     if whole and increasing is not None and near is None:
         near = safe  # the far end may be costly to build
@@ -157,6 +161,8 @@ def _surely_within(epsilon: float, target: float) -> float:
     return (1 - 1e-9) * max(by_distance, epsilon / (width / 2 + math.hypot(width / 2, math.sqrt(epsilon / 2))))
 
 
+_MOST_STEPS, _DOMAIN = 30, 1e-7
+"""How often a range that is not given grows by a factor of 4; and how near to the end of a domain it may stop."""
 _SLACK = 1e-9
 """A fall of ln delta that is noted where it should rise."""
 
@@ -198,6 +204,68 @@ class Search:
     def meets(self, value: float) -> bool:
         """Whether neither delta nor epsilon exceeds the budget."""
         return self._nearly_meets(value) and self.epsilon_at(value) <= self.epsilon
+
+    def range(self, low: float | None, high: float | None) -> tuple[float, float]:
+        """A range around the crossing, or as far as `build` accepts values > 0, with the end that is given.
+
+        From 1, or the given end, it grows to the side where the crossing lies; to both as long as that is not known.
+        Raises ValueError where `build` refuses whatever is tried.
+        """
+        given, name = (low, "low") if high is None else (high, "high")
+        if given is None:
+            first = self._first()
+        else:
+            accepted = "a finite number > 0, where the other end is to be found"
+            first = between(given, name, accepted, lambda one: 0 < one < math.inf)
+            first = int(first) if self.whole and first == math.floor(first) else first
+        ends, open_sides = [first, first], [low is None, high is None]
+        met = self._nearly_meets(first)
+        for step in range(_MOST_STEPS):
+            for side, up in enumerate((False, True)):
+                ahead = self._accepted(ends[side], 4 if step else 2, up=up) if open_sides[side] else None
+                if ahead is None:
+                    open_sides[side] = False
+                    continue
+                before, ends[side] = ends[side], ahead
+                if self._nearly_meets(ahead) != met:
+                    return (before, ahead) if up else (ahead, before)
+                # where it spends more on the way from a value that is too much, the crossing lies on the other side
+                change = self.spending[ahead] - self.spending[before]
+                if abs(change) > _SLACK:
+                    open_sides[side] &= (change > 0) == met
+        if len(set(self.spending.values())) == 1:
+            raise ValueError(
+                f"build must spend more or less as its parameter changes, got the same from {ends[0]:g} to {ends[1]:g}"
+            )
+        return ends[0], ends[1]
+
+    def _first(self) -> float:
+        """The power of 4 nearest to 1 that `build` accepts."""
+        refused = None
+        for step in range(_MOST_STEPS):
+            for value in (1 << 2 * step,) if self.whole else (0.25**step, 4.0**step):
+                try:
+                    self.loss(value)
+                except ValueError as error:
+                    refused = refused or error
+                else:
+                    return value
+        raise refused or ValueError(f"build must accept a value, got {self.build!r}")
+
+    def _accepted(self, value: float, factor: int, *, up: bool) -> float | None:
+        """A value up to so many times as far from 0, or as near, that `build` accepts; None where its domain ends."""
+        if self.whole:
+            candidate: float = max(1, factor * value) if up else value // factor
+        else:
+            candidate = factor * value if up else value / factor
+        while abs(candidate - value) > (0 if self.whole else _DOMAIN * value):
+            try:
+                self.loss(candidate)
+            except ValueError:
+                candidate = (candidate + value) // 2 + (not up) if self.whole else (candidate + value) / 2
+            else:
+                return candidate
+        return None
 
     def ordered(self, low: float, high: float, increasing: bool | None, *, compare: bool) -> tuple[float, float]:  # noqa: FBT001
         """The end that spends less, then the other one.

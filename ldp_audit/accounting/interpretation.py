@@ -7,8 +7,10 @@ knows all else. The same loss always gives the same sentences.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from ldp_audit.accounting.attack_success import (
+    Bracket,
     advantage,
     detection,
     epsilon_with_probability,
@@ -67,21 +69,31 @@ def _stated(loss: PrivacyLoss, delta: float) -> str:
             return f"No epsilon holds at delta = {_number(delta)}: {near}."
         why = f"the least delta that any epsilon allows is {_number(least)}"
         return f"No epsilon holds at delta = {_number(delta)}: {why}."
-    exactly = "exactly " if loss.exact else f"at least {_number(low)} and at most " if low != high else "at most "
+    size = f"exactly {_number(high)}" if loss.exact else _within(_number(low), _number(high))
     pure = "pure " if delta == 0 else ""
     between = f"neighbours by {loss.adjacency}" if loss.adjacency else neighbours(None)
-    return f"The {pure}epsilon at delta = {_number(delta)}, between {between}, is {exactly}{_number(high)} nats."
+    return f"The {pure}epsilon at delta = {_number(delta)}, between {between}, is {size} nats."
+
+
+def _within(low: str, high: str) -> str:
+    """Both bounds, as they are shown."""
+    return f"{high}, in the digits shown" if low == high else f"at least {low} and at most {high}"
 
 
 def _attack(loss: PrivacyLoss) -> str:
-    most, right = advantage(loss).upper, guess_accuracy(loss).upper
-    hits = detection(loss, FALSE_ALARMS[1]).upper
+    most, right, hits = advantage(loss), guess_accuracy(loss), detection(loss, FALSE_ALARMS[1])
     return (
-        f"The best attack finds out which of two neighbours the input was with a true-positive rate at most "
-        f"{_number(most)} above its false-positive rate. A guess at even odds is right with probability "
-        f"{_share(right)} at most, where 50% is blind chance; with 1% of false alarms, {_share(hits)} at most are "
+        "The best attack finds out which of two neighbours the input was with a true-positive rate that exceeds its "
+        f"false-positive rate by {_bounded(most, _number)}. A guess at even odds is right with probability "
+        f"{_bounded(right, _share)}, where 50% is blind chance; with 1% of false alarms, {_bounded(hits, _share)} are "
         "detected."
     )
+
+
+def _bounded(found: Bracket, write: Callable[[float], str]) -> str:
+    """A success of the best attack: the most that it can be, and the least where that is not the same."""
+    low, high = write(found.lower), write(found.upper)
+    return high if low == high else f"between {low} and {high}" if found.lower > 0 else f"at most {high}"
 
 
 def _odds(loss: PrivacyLoss, delta: float, epsilon: float, sure: float) -> list[str]:

@@ -15,9 +15,9 @@ distance from the supremum, whichever is shorter.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,24 +30,31 @@ from ldp_audit.losses.grid_loss import check_width
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.losses.hulls import HullLoss, known_bound
 from ldp_audit.losses.loss import PairLoss, side
+from ldp_audit.mechanisms.inputs import numbers_of
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import Adjacency, Mechanism, pair_loss_of
+from ldp_audit.mechanisms.mechanism import AdditiveNoise, Adjacency, Mechanism, pair_loss_of
 from ldp_audit.numerics import between, exp_upwards, is_number, listed, log_of_delta, nonnegative, root, shown, whole
 
+Floats = NDArray[np.float64]
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class PrivacyLoss:
     """The privacy loss between neighbours; its delta is the larger of the two directions' hockey-stick divergences.
 
     directions: one dominating pair each way; a single one where the relation is symmetric.
     assumptions: what the numbers rest on, in words.
     adjacency: how neighbours differ; None for any two inputs, as in local privacy.
+    of: what was composed, in words.
     Raises ValueError where there is no direction, and for another adjacency.
+
+    Every method that takes an epsilon or a delta takes an array of them as well, and returns arrays of its shape.
     """
 
     directions: tuple[PairLoss, ...]
     assumptions: tuple[str, ...] = ()
     adjacency: Adjacency | None = None
+    of: str = field(default="a privacy loss", compare=False)
 
     def __post_init__(self) -> None:
         if self.adjacency is not None:
@@ -60,6 +67,11 @@ class PrivacyLoss:
             raise ValueError("directions must hold one loss or more, got none")
         if isinstance(self.assumptions, str) or not isinstance(self.assumptions, tuple | list):
             raise ValueError(f"assumptions must be a tuple of texts, got {self.assumptions!r}")
+
+    def __repr__(self) -> str:
+        first, more = next(iter(self.assumptions), GIVEN), len(self.assumptions) - 1
+        rest = f", and {more} more in assumptions" if more > 0 else ""
+        return f"PrivacyLoss of {self.of}\nneighbours: {neighbours(self.adjacency)}; rests on: {first}{rest}"
 
     @property
     def exact(self) -> bool:
@@ -85,21 +97,40 @@ class PrivacyLoss:
         # rounded masses may add up to more than 1
         return min(0.0, max(low for low, _ in ends)), min(0.0, max(high for _, high in ends))
 
-    def delta_bounds(self, epsilon: float) -> tuple[float, float]:
+    @overload
+    def delta_bounds(self, epsilon: float) -> tuple[float, float]: ...
+    @overload
+    def delta_bounds(self, epsilon: ArrayLike) -> tuple[Floats, Floats]: ...
+    def delta_bounds(self, epsilon: Any) -> Any:
         """A lower and an upper bound of delta(epsilon). epsilon: nats, >= 0; ValueError for anything else."""
+        if _several(epsilon):
+            return self.profile().bounds(epsilon)
         low, high = self.log_delta_bounds(epsilon)
         return math.exp(low), exp_upwards(high)
 
-    def delta(self, epsilon: float) -> float:
+    @overload
+    def delta(self, epsilon: float) -> float: ...
+    @overload
+    def delta(self, epsilon: ArrayLike) -> Floats: ...
+    def delta(self, epsilon: Any) -> Any:
         """The upper bound of delta(epsilon): never too small, and 0 for a true 0 alone."""
         return self.delta_bounds(epsilon)[1]
 
-    def epsilon_bounds(self, delta: float | None = None, *, log_delta: float | None = None) -> tuple[float, float]:
+    @overload
+    def epsilon_bounds(self, delta: float | None = None, *, log_delta: float | None = None) -> tuple[float, float]: ...
+    @overload
+    def epsilon_bounds(
+        self, delta: ArrayLike | None = None, *, log_delta: ArrayLike | None = None
+    ) -> tuple[Floats, Floats]: ...
+    def epsilon_bounds(self, delta: Any = None, *, log_delta: Any = None) -> Any:
         """A lower and an upper bound of the least epsilon >= 0 whose delta is at most this one, nats.
 
         delta: in [0, 1]; or log_delta: its natural logarithm, which may lie below that of any float. One of the two.
         returns: infinity where no epsilon is large enough. Raises ValueError for anything else.
         """
+        if _several(delta) or _several(log_delta):
+            both = _each(delta, log_delta, 2, lambda one: self.epsilon_bounds(log_delta=one))
+            return both[..., 0], both[..., 1]
         target = log_of_delta(delta, log_delta)
         if target == 0:
             return 0.0, 0.0
@@ -111,8 +142,14 @@ class PrivacyLoss:
         apart = any(side(loss, 1) is not loss for loss in self.directions)
         return min(self._least(self._search(target, 0, upper) if apart else search, target, 0), upper), upper
 
-    def epsilon(self, delta: float | None = None, *, log_delta: float | None = None) -> float:
+    @overload
+    def epsilon(self, delta: float | None = None, *, log_delta: float | None = None) -> float: ...
+    @overload
+    def epsilon(self, delta: ArrayLike | None = None, *, log_delta: ArrayLike | None = None) -> Floats: ...
+    def epsilon(self, delta: Any = None, *, log_delta: Any = None) -> Any:
         """The upper bound of `epsilon_bounds`: never too small."""
+        if _several(delta) or _several(log_delta):
+            return _each(delta, log_delta, 1, lambda one: self.epsilon(log_delta=one))[..., 0]
         target = log_of_delta(delta, log_delta)
         return 0.0 if target == 0 else self._least(self._search(target, 1), target, 1)
 
@@ -150,6 +187,21 @@ class PrivacyLoss:
         if target == -math.inf:  # delta is 0 from the supremum on
             return search.largest if end else max(0.0, *(_least_supremum(loss) for loss in self.directions))
         return search.least(target, end)
+
+
+def _several(asked: Any) -> bool:
+    """Whether it is an array or a list, of any shape, and not one number."""
+    return isinstance(asked, np.ndarray) or (isinstance(asked, Collection) and not isinstance(asked, str | bytes))
+
+
+def _each(delta: Any, log_delta: Any, width: int, ask: Callable[[float], Any]) -> Floats:
+    """The answers, `width` numbers for each ln delta, along the axes of an array of deltas or of their logarithms."""
+    if delta is not None and log_delta is not None:
+        log_of_delta(delta, log_delta)  # which refuses both
+    asked = numbers_of(*(("delta", delta, "in [0, 1]") if log_delta is None else ("log_delta", log_delta, "at most 0")))
+    flat = asked.ravel().tolist()
+    targets = [log_of_delta(one, None) if log_delta is None else log_of_delta(None, one) for one in flat]
+    return np.array([ask(one) for one in targets], dtype=np.float64).reshape(*asked.shape, width)
 
 
 def _least_supremum(loss: PairLoss) -> float:
@@ -200,12 +252,33 @@ def privacy_loss(mechanism: Any, adjacency: Adjacency | None = None) -> PrivacyL
             raise ValueError(f"mechanism must be a loss of neighbours by {asked}, got one by {own}")
         return mechanism
     if (own, asked) == ("add/remove", "replace"):
-        return PrivacyLoss((mechanism.replaced_loss(),), adjacency=asked)
+        return PrivacyLoss((mechanism.replaced_loss(),), (_moves(mechanism, asked),), asked, shown(mechanism))
     pair = pair_loss_of(mechanism)
     in_one_order = pair is mechanism or own is not None  # a local report's pair dominates in both
     directions = (pair, pair.reversed()) if in_one_order and not is_mirrored(pair) else (pair,)
-    stated = () if pair is mechanism or isinstance(mechanism, Mechanism) else (ONE_PAIR,)
-    return PrivacyLoss(directions, stated, own)
+    return PrivacyLoss(directions, (_rests_on(mechanism, pair),), own, shown(mechanism))
+
+
+def _rests_on(mechanism: Any, pair: PairLoss) -> str:
+    """What the loss of one use of a mechanism rests on."""
+    if pair is mechanism:
+        return GIVEN
+    if not isinstance(mechanism, Mechanism):
+        return ONE_PAIR
+    if mechanism.adjacency is not None:
+        return _moves(mechanism, mechanism.adjacency)
+    return (
+        WHOLE_INPUT if mechanism.any_pair else "a client's input changes to a neighbour of it, as the mechanism states"
+    )
+
+
+def _moves(mechanism: Mechanism, adjacency: Adjacency | None) -> str:
+    """What a neighbour changes, in words: for noise, how far it moves the sum."""
+    record = "a record that is replaced" if adjacency == "replace" else "a record that is present or absent"
+    if not isinstance(mechanism, AdditiveNoise):
+        return f"{record} changes the data by itself alone"
+    size = mechanism.replaced if adjacency == "replace" else mechanism.sensitivity
+    return f"{record} moves the sum by at most {size:g}, the sensitivity"
 
 
 def is_mirrored(loss: PairLoss) -> bool:
@@ -217,12 +290,18 @@ def related(loss: PrivacyLoss, adjacency: Adjacency | None) -> PrivacyLoss:
     """A loss between any two inputs as one with and without a record, which it says; any other unchanged."""
     if adjacency != "add/remove" or loss.adjacency is not None:
         return loss
-    return replace(loss, assumptions=(*loss.assumptions, EITHER_WAY), adjacency=adjacency)
+    return replace(loss, assumptions=(EITHER_WAY, *loss.assumptions), adjacency=adjacency)
 
 
+GIVEN = "the loss of the pair that was given dominates"
+"""What a loss of a pair rests on that somebody states."""
+WHOLE_INPUT = "all that a client reports of its input is in these reports, and any two inputs are neighbours"
+"""What the loss of a local report rests on."""
 ONE_PAIR = "a stated profile is that of one pair of inputs, the same in either order; else a sum has no lower bound"
 """What the loss of an object that states its profile alone rests on."""
-EITHER_WAY = "a client whose record is absent sends its local reports all the same, of some input"
+EITHER_WAY = (
+    "neighbours became add/remove: a client whose record is absent still sends its local reports, of some input"
+)
 """What makes a loss between any two inputs, a local report's, one of a record that is there or not."""
 
 
@@ -261,8 +340,19 @@ def compose(items: Iterable[tuple[Any, int]], *, width: float = WIDTH) -> Privac
         composed([(loss.directions[i % len(loss.directions)], times) for loss, times in spent], width)
         for i in range(count)
     )
-    stated = [one for loss, _ in spent for one in loss.assumptions]
-    return PrivacyLoss(directions, tuple(dict.fromkeys([*stated, ADAPTIVE] if spent else [])), adjacency)
+    stated = sorted((one for loss, _ in spent for one in loss.assumptions), key=EITHER_WAY.__ne__)
+    words = " + ".join(_times(loss.of, times) for loss, times in spent)
+    return PrivacyLoss(
+        directions,
+        tuple(dict.fromkeys([*stated, ADAPTIVE] if spent else ["nothing is released"])),
+        adjacency,
+        words or "nothing",
+    )
+
+
+def _times(words: str, times: int) -> str:
+    """So many uses of it, in words."""
+    return words if times == 1 else f"{times:,} x {f'({words})' if ' + ' in words else words}"
 
 
 def _item(item: Any) -> tuple[PrivacyLoss, int]:

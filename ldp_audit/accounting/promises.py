@@ -26,7 +26,7 @@ def Pure(epsilon: float, *, adjacency: Adjacency | None = None) -> PrivacyLoss: 
     epsilon: nats, >= 0; infinity protects nothing.   adjacency: the neighbours of the promise; any two inputs if None.
     Raises ValueError for anything else. Source: Kairouz, Oh, Viswanath (ICML 2015), Theorem 3.3.
     """
-    return _promise(pure_loss(nonnegative(epsilon, "epsilon")), f"what is promised is epsilon = {epsilon:g}", adjacency)
+    return _promise(pure_loss(nonnegative(epsilon, "epsilon")), f"epsilon = {epsilon:g}", adjacency)
 
 
 def Approximate(  # noqa: N802
@@ -41,7 +41,7 @@ def Approximate(  # noqa: N802
     share, common = probability(delta, "delta"), pure_loss(nonnegative(epsilon, "epsilon"))
     left = math.log1p(-share) if share < 1 else -math.inf
     loss = common if share == 0 or common.supremum() == math.inf else LossWithInfinity(common, left, left)
-    return _promise(loss, f"what is promised is epsilon = {epsilon:g} at delta = {delta:g}", adjacency)
+    return _promise(loss, f"epsilon = {epsilon:g} at delta = {delta:g}", adjacency)
 
 
 def GaussianDP(mu: float, *, adjacency: Adjacency | None = None) -> PrivacyLoss:  # noqa: N802
@@ -51,7 +51,7 @@ def GaussianDP(mu: float, *, adjacency: Adjacency | None = None) -> PrivacyLoss:
     Source: Dong, Roth, Su, "Gaussian Differential Privacy" (JRSS B 84, 2022), Definition 2.6.
     """
     size = between(mu, "mu", "a finite number > 0", lambda one: 0 < one < math.inf)
-    return _promise(GaussianLoss(float(size)), f"what is promised is mu = {mu:g}", adjacency)
+    return _promise(GaussianLoss(float(size)), f"mu = {mu:g}", adjacency)
 
 
 def BoundedRange(epsilon: float, *, adjacency: Adjacency | None = None) -> PrivacyLoss:  # noqa: N802
@@ -62,7 +62,7 @@ def BoundedRange(epsilon: float, *, adjacency: Adjacency | None = None) -> Priva
     """
     size = between(epsilon, "epsilon", "a finite number > 0", lambda one: 0 < one < math.inf)
     loss = ExponentialMechanism(float(size), 2).pair_loss()
-    return _promise(loss, f"what is promised is a range of {epsilon:g}", adjacency)
+    return _promise(loss, f"a range of {epsilon:g}", adjacency)
 
 
 def ZCDP(rho: float, *, adjacency: Adjacency | None = None) -> PrivacyLoss:  # noqa: N802
@@ -74,7 +74,7 @@ def ZCDP(rho: float, *, adjacency: Adjacency | None = None) -> PrivacyLoss:  # n
     """
     size = float(between(rho, "rho", "a finite number >= 0", lambda one: 0 <= one < math.inf))
     loss = RenyiLoss(lambda order: size * order if size else 0.0)
-    return _promise(loss if size else ZERO_LOSS, f"what is promised is rho = {rho:g}", adjacency)
+    return _promise(loss if size else ZERO_LOSS, f"rho = {rho:g}", adjacency)
 
 
 def Renyi(  # noqa: N802
@@ -106,8 +106,9 @@ def Renyi(  # noqa: N802
         return min(value, chord * (1 + 1e-13))
 
     words = ", ".join(f"{value:g} at order {order:g}" for order, value in given)
-    return _promise(RenyiLoss(bound), f"what is promised is a Renyi divergence of {words}", adjacency)
+    return _promise(RenyiLoss(bound), f"a Renyi divergence of {words}", adjacency)
 
 
 def _promise(loss: PairLoss, words: str, adjacency: Adjacency | None) -> PrivacyLoss:
-    return PrivacyLoss((loss,), (words,), None if adjacency is None else check_adjacency(adjacency))
+    related = None if adjacency is None else check_adjacency(adjacency)
+    return PrivacyLoss((loss,), (f"what is promised is {words}",), related, f"a promised {words}")

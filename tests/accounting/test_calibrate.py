@@ -7,13 +7,14 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting import compose, privacy_loss, subsample
+from ldp_audit.accounting import compose, nfdp, privacy_loss, subsample
 from ldp_audit.accounting.calibrate import Calibrated, Search, Steps, calibrate
 from ldp_audit.accounting.conversion.conversions import gdp_within
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
@@ -169,6 +170,51 @@ def test_a_decreasing_parameter_is_found_from_the_other_side() -> None:
     assert found.excluded is not None
     assert found.excluded < 2
     assert found.spent <= 0.5
+
+
+RANGES = {
+    "noise": (lambda sigma: compose([(Laplace(sigma), 10)]), 0.01, 100.0, False),
+    "a rate, at most 1": (
+        lambda rate: compose([(subsample(RandomizedResponse(4.0), rate=rate), 10)]),
+        1e-6,
+        1.0,
+        False,
+    ),
+    "steps": (lambda times: compose([(Gaussian(20.0), times)]), 0, 10**6, True),
+    "no step at all": (lambda times: compose([(Gaussian(0.1), times)]), 0, 10**6, True),
+    "a large scale": (lambda scale: compose([(Gaussian(scale), 10**6)]), 1.0, 1e6, False),
+    "records": (lambda n: nfdp(n, 10**6), 10**6 + 1, 10**12, True),
+}
+
+
+@pytest.mark.parametrize("name", RANGES)
+@pytest.mark.parametrize("given", [(), ("low",), ("high",)])
+def test_a_range_that_is_not_given_is_found(name: str, given: tuple[str, ...]) -> None:
+    build, low, high, is_whole = RANGES[name]
+    question: dict[str, Any] = {"epsilon": 3.0, "delta": 1e-3, "tolerance": 1e-9, "whole": is_whole}
+    known = calibrate(build, low=low, high=high, **question)
+    ends = {end: value for end, value in (("low", low), ("high", high)) if end in given and value > 0}
+    found = calibrate(build, **ends, **question)
+    assert found.value == pytest.approx(known.value, rel=3e-9)
+    assert (found.excluded is None) == (known.excluded is None)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda _: Gaussian(1.0), "build must spend more or less as its parameter changes"),
+        (lambda sigma: Gaussian(-sigma), "sigma must be"),
+    ],
+)
+def test_no_range_is_found_where_nothing_changes_or_nothing_is_accepted(build: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        calibrate(build, epsilon=1.0, delta=1e-9)
+
+
+@pytest.mark.parametrize("ends", [{"low": 0}, {"high": -1}, {"high": "x"}, {"low": math.nan}, {"low": math.inf}])
+def test_one_end_alone_is_positive(ends: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="must be a finite number > 0, where the other end is to be found"):
+        calibrate(Laplace, epsilon=1.0, **ends)
 
 
 def test_parameters_may_be_negative_or_pass_zero() -> None:

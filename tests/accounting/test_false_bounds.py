@@ -77,7 +77,7 @@ def test_an_epsilon_just_below_the_supremum_has_a_delta_that_is_small_enough():
     "wrong",
     [
         lambda loss: loss.epsilon("x"),
-        lambda loss: loss.epsilon([1]),
+        lambda loss: loss.epsilon([2]),
         lambda loss: loss.epsilon(True),
         lambda loss: loss.epsilon(log_delta="x"),
         lambda loss: loss.delta(10**400),

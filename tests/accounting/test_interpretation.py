@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting import PrivacyProfile, compose, privacy_loss
+from ldp_audit.accounting import ZCDP, PrivacyProfile, compose, privacy_loss
 from ldp_audit.accounting.attack_success import (
     advantage,
     detection,
@@ -22,7 +22,8 @@ from ldp_audit.accounting.attack_success import (
 )
 from ldp_audit.accounting.interpretation import explain
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.discrete_loss import DiscreteLoss
+from ldp_audit.losses.discrete_loss import DiscreteLoss, pure_loss, symmetric_loss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import ExponentialSelection, FiniteChannel, Gaussian, RandomizedResponse, SubsampleRelease
 from tests.accounting.random_atoms import finite_losses, losses
@@ -174,12 +175,24 @@ def test_at_its_own_delta_a_flat_profile_has_epsilon_zero() -> None:
 def test_the_sentences_of_a_pure_loss() -> None:
     assert explain(RESPONSE) == [
         "The pure epsilon at delta = 0, between any two inputs, is exactly 1.099 nats.",
-        "The best attack finds out which of two neighbours the input was with a true-positive rate at most 0.5 above "
-        "its false-positive rate. A guess at even odds is right with probability 75% at most, where 50% is blind "
-        "chance; with 1% of false alarms, 3% at most are detected.",
+        "The best attack finds out which of two neighbours the input was with a true-positive rate that exceeds its "
+        "false-positive rate by 0.5. A guess at even odds is right with probability 75%, where 50% is blind chance; "
+        "with 1% of false alarms, 3% are detected.",
         "An output multiplies the odds of the neighbour that it came from by at most e^1.099 = 3: a prior probability "
         "rises at most from 1% to 2.941%, from 10% to 25%, from 50% to 75%.",
+        "This rests on: all that a client reports of its input is in these reports, and any two inputs are neighbours.",
     ]
+
+
+def test_what_an_attack_gains_is_said_by_both_bounds() -> None:
+    loss = PrivacyLoss((EnclosedLoss(symmetric_loss([0.5], [math.log(0.6)]), pure_loss(1.0)),))
+    low, high = loss.delta_bounds(0.0)
+    assert f"by between {low:.4g} and {high:.4g}." in explain(loss)[1]
+    assert "is at least 0.5 and at most 1 nats" in explain(loss)[0]
+    assert (
+        "with a true-positive rate that exceeds its false-positive rate by at most"
+        in explain(privacy_loss(ZCDP(1.0)))[1]
+    )
 
 
 def test_the_sentences_say_what_delta_is_not() -> None:
@@ -212,7 +225,7 @@ def test_assumptions_and_bounds_are_passed_on() -> None:
 def test_nothing_and_everything() -> None:
     nothing = compose([])
     assert advantage(nothing).upper == 0
-    assert "is right with probability 50% at most" in explain(nothing)[1]
+    assert "is right with probability 50%, where" in explain(nothing)[1]
     everything = privacy_loss(RandomizedResponse(math.inf))
     assert advantage(everything).upper == 1
     assert guess_accuracy(everything, 0.01).upper == 1

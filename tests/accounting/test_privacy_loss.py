@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ldp_audit.accounting import DiscreteLoss, PrivacyLoss, compose, privacy_loss
+from ldp_audit.accounting import ZCDP, Approximate, DiscreteLoss, PrivacyLoss, Pure, compose, privacy_loss
 from ldp_audit.accounting.privacy_loss import LevelSearch, log_odds
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, BinomialLoss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import LossWithInfinity, PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
-from ldp_audit.mechanisms import Hybrid, Laplace, Piecewise, RandomizedResponse
+from ldp_audit.mechanisms import Gaussian, Hybrid, Laplace, Piecewise, RandomizedResponse
 from tests.together import together
 
 LAWS = st.one_of(
@@ -316,3 +317,46 @@ def test_a_lower_bound_without_a_hint_is_looked_for_next_to_the_upper_one() -> N
     low, high = loss.epsilon_bounds(log_delta=-200.0)
     assert low == pytest.approx(0.199, rel=1e-9)
     assert high == pytest.approx(0.2, rel=1e-9)
+
+
+@pytest.mark.parametrize("item", [Laplace(1.0), RandomizedResponse(2.0), Approximate(0.5, 1e-7), ZCDP(0.5)])
+def test_arrays_are_answered_element_by_element(item: Any) -> None:
+    loss = privacy_loss(item)
+    epsilons, deltas = np.array([[0.0, 0.1, 0.5], [1.0, 2.0, math.inf]]), np.array([0.0, 1e-9, 1e-3, 1.0])
+    assert loss.delta(epsilons).tolist() == [[loss.delta(one) for one in row] for row in epsilons.tolist()]
+    assert loss.epsilon(list(deltas)).tolist() == [loss.epsilon(one) for one in deltas]
+    low, high = loss.epsilon_bounds(delta=deltas.reshape(2, 2))
+    assert (low.shape, high.shape) == ((2, 2), (2, 2))
+    assert list(zip(low.flat, high.flat, strict=True)) == [loss.epsilon_bounds(one) for one in deltas]
+    low, high = loss.epsilon_bounds(log_delta=[-5000.0, -1.0])
+    assert list(zip(low, high, strict=True)) == [loss.epsilon_bounds(log_delta=one) for one in (-5000.0, -1.0)]
+    assert [part.shape for part in (*loss.epsilon_bounds([]), loss.epsilon([]), loss.delta([]))] == [(0,)] * 4
+
+
+@pytest.mark.parametrize(
+    "asked", [[0.1, 2.0], [-1.0], [math.nan], [None], [True], ["x"], [[0.1], [0.1, 0.2]], "x", None]
+)
+def test_arrays_of_no_deltas_are_refused_by_name(asked: Any) -> None:
+    loss = privacy_loss(Laplace(1.0))
+    with pytest.raises(ValueError, match="delta"):
+        loss.epsilon(asked)
+    with pytest.raises(ValueError, match="delta"):
+        loss.epsilon_bounds(delta=[0.1], log_delta=[-1.0])
+
+
+def test_a_loss_says_what_was_composed_and_what_it_rests_on() -> None:
+    for item in (Laplace(1.0), RandomizedResponse(2.0), Approximate(0.5, 1e-7), GaussianLoss(1.0)):
+        loss = privacy_loss(item)
+        assert loss.assumptions
+        assert len(repr(loss).splitlines()) == 2
+    assert "at most 3, the sensitivity" in privacy_loss(Gaussian(2.0, sensitivity=3.0)).assumptions[0]
+    assert "replaced moves the sum by at most 2" in privacy_loss(Gaussian(2.0, replaced=2.0), "replace").assumptions[0]
+    mixed = compose(
+        [(Gaussian(4.0), 100), (RandomizedResponse(1.0), 3), (compose([(Pure(0.1), 2), (ZCDP(0.5), 1)]), 2)]
+    )
+    first, second = repr(mixed).splitlines()
+    assert first == (
+        "PrivacyLoss of 100 x Gaussian(sigma=4.0, sensitivity=1.0) + 3 x RandomizedResponse(epsilon=1.0, k=2) + "
+        "2 x (2 x a promised epsilon = 0.1 + a promised rho = 0.5)"
+    )
+    assert second.startswith("neighbours: add/remove; rests on: neighbours became add/remove: a client whose record")
