@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded on first use
+    from ldp_audit.accounting.best_of import best_of as best_of
     from ldp_audit.accounting.calibrate import calibrate as calibrate
     from ldp_audit.accounting.choose import choose as choose
     from ldp_audit.accounting.privacy_loss import PrivacyLoss as PrivacyLoss
@@ -36,6 +37,7 @@ _HOME = {
     "Pure": "ldp_audit.accounting.promises",
     "Renyi": "ldp_audit.accounting.promises",
     "ZCDP": "ldp_audit.accounting.promises",
+    "best_of": "ldp_audit.accounting.best_of",
     "calibrate": "ldp_audit.accounting.calibrate",
     "choose": "ldp_audit.accounting.choose",
     "compose": "ldp_audit.accounting.privacy_loss",
