@@ -9,6 +9,8 @@ if TYPE_CHECKING:  # the names as type checkers and editors see them; at run tim
     from ldp_audit.accounting.best_of import best_of as best_of
     from ldp_audit.accounting.calibrate import calibrate as calibrate
     from ldp_audit.accounting.choose import choose as choose
+    from ldp_audit.accounting.factorised import factorised as factorised
+    from ldp_audit.accounting.factorised import tree as tree
     from ldp_audit.accounting.privacy_loss import PrivacyLoss as PrivacyLoss
     from ldp_audit.accounting.privacy_loss import PrivacyProfile as PrivacyProfile
     from ldp_audit.accounting.privacy_loss import compose as compose
@@ -41,11 +43,13 @@ _HOME = {
     "calibrate": "ldp_audit.accounting.calibrate",
     "choose": "ldp_audit.accounting.choose",
     "compose": "ldp_audit.accounting.privacy_loss",
+    "factorised": "ldp_audit.accounting.factorised",
     "nfdp": "ldp_audit.accounting.subsample",
     "privacy_loss": "ldp_audit.accounting.privacy_loss",
     "sampled_clients": "ldp_audit.accounting.subsample",
     "shuffle": "ldp_audit.accounting.shuffle",
     "subsample": "ldp_audit.accounting.subsample",
+    "tree": "ldp_audit.accounting.factorised",
 }
 
 __all__ = sorted(_HOME)

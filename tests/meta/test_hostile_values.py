@@ -258,6 +258,8 @@ def _of_accounting() -> Calls:
     budget: dict[str, Any] = {"epsilon": 1.0, "delta": 0.0, "low": 0.1, "high": 10.0, "tolerance": 1e-3}
     calls.add("calibrate", a.calibrate, build=mechanisms.Laplace, **budget, increasing=False, whole=False, near=None)
     calls.add("best_of", a.best_of, mechanism=response, runs="geometric", mean=2.0)
+    calls.add("factorised", a.factorised, strategy=[[1.0]], sigma=1.0, participations=1, separation=1)
+    calls.add("tree", a.tree, steps=3)
     calls.add("Pure", a.Pure, epsilon=1.0, adjacency=None)
     calls.add("Approximate", a.Approximate, epsilon=1.0, delta=0.1, adjacency=None)
     calls.add("GaussianDP", a.GaussianDP, mu=1.0, adjacency="replace")
