@@ -76,8 +76,8 @@ def factorised(
     noise = positive(sigma, "sigma")
     times = "once" if most == 1 else f"in {most} steps at most, {apart} or more apart"
     words = f"a factorisation of {steps} steps with sigma {noise:g}, in which a record takes part {times}"
-    moved = [GaussianLoss(size / noise) if size else ZERO_LOSS for size in (low, high)]
-    loss: PairLoss = moved[0] if low == high else EnclosedLoss(*moved)
+    below, above = (GaussianLoss(size / noise) if size else ZERO_LOSS for size in (low, high))
+    loss: PairLoss = above if low == high else EnclosedLoss(below, above)
     return PrivacyLoss((loss,), (UNIT, f"a record takes part {times}"), "add/remove", words)
 
 
