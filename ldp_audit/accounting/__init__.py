@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # the names as type checkers and editors see them; at run tim
     from ldp_audit.accounting.promises import GaussianDP as GaussianDP
     from ldp_audit.accounting.promises import Pure as Pure
     from ldp_audit.accounting.promises import Renyi as Renyi
+    from ldp_audit.accounting.random_allocation import random_allocation as random_allocation
     from ldp_audit.accounting.shuffle import shuffle as shuffle
     from ldp_audit.accounting.subsample import nfdp as nfdp
     from ldp_audit.accounting.subsample import sampled_clients as sampled_clients
@@ -46,6 +47,7 @@ _HOME = {
     "factorised": "ldp_audit.accounting.factorised",
     "nfdp": "ldp_audit.accounting.subsample",
     "privacy_loss": "ldp_audit.accounting.privacy_loss",
+    "random_allocation": "ldp_audit.accounting.random_allocation",
     "sampled_clients": "ldp_audit.accounting.subsample",
     "shuffle": "ldp_audit.accounting.shuffle",
     "subsample": "ldp_audit.accounting.subsample",

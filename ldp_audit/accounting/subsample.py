@@ -113,7 +113,7 @@ def subsample(
     loss = privacy_loss(mechanism, "add/remove" if (kind, adjacency) == ("poisson", "add/remove") else "replace")
     stated = (*loss.assumptions, SECRECY, _relation(kind, adjacency))
     if kind == "poisson" and adjacency == "add/remove":
-        remove, add = _both_ways(loss)
+        remove, add = both_ways(loss)
     else:
         remove = add = _symmetric_loss(loss, kind, adjacency)
     if kind == "with" and n and k and k > 1:
@@ -169,7 +169,7 @@ def _chance(kind: Kind, rate: float | None, n: int | None, k: int | None, adjace
     return drawn(records, draws)
 
 
-def _both_ways(loss: PrivacyLoss) -> tuple[PairLoss, PairLoss]:
+def both_ways(loss: PrivacyLoss) -> tuple[PairLoss, PairLoss]:
     """The losses from the data with the record, and to them."""
     first, *more = loss.directions
     if len(more) > 1 or not (more or is_mirrored(first)):

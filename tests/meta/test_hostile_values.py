@@ -251,6 +251,7 @@ def _of_accounting() -> Calls:
     seen: dict[str, Any] = {"observer": "sees the result", "adjacency": None}
     calls.add("sampled_clients", a.sampled_clients, mechanism=response, clients=10, selected=2, fraction=None, **seen)
     calls.add("sampled_clients:share", a.sampled_clients, mechanism=response, clients=10, fraction=0.5, **seen)
+    calls.add("random_allocation", a.random_allocation, mechanism=response, steps=10, times=1, epochs=2)
     calls.add("shuffle", a.shuffle, mechanism=response, n=10, others="worst")
     sampled: dict[str, Any] = {"mechanism": noise, "adjacency": "replace"}
     calls.add("subsample", a.subsample, **sampled, kind="poisson", rate=0.1, n=None, k=None)
