@@ -43,6 +43,18 @@ finite. The lower bound is the loss of a mechanism that shows no more than wheth
 sampling of one copy at the same rate. Each draw changes any probability by at most 1 + (e**top - 1)/n for the supremum
 top, so k times the logarithm of that bounds the loss.
 
+Groups. Of a group of g records, whose data have all of them or none, J are in the sample: a binomial number for
+"poisson", a hypergeometric one for "without", whose samples then differ in J records replaced. For noise whose loss
+rises with the report (`NoiseLoss`) the loss is that of noise moved J times as far, exactly (`losses/mixed_moves.py`);
+for any other mechanism the bounds are those of a multiplicity J, above.
+
+Truncated batches. A Poisson sample of more than b records is cut to b of them, whichever are kept, as long as a record
+that is dropped changes nothing, and one that is kept takes one other's place. Let K be how many of the other records
+are drawn. If K < b nothing is cut. If K >= b the record is in the batch with chance q at most, in the place of another.
+Shown which of the two it is, the loss is that of a public mixture of `subsampled` for a record more, and of
+`subsampled` for a record replaced with the chance of K >= b. So no delta is added. The lower bound is that of the rate
+q P(K < b), where the other records' data add up to nothing.
+
 Sources: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling" (NeurIPS 2018), Theorems 8, 9 and 10; Zhu,
 Dong, Wang, "Optimal accounting of differential privacy via characteristic function" (AISTATS 2022), on dominating
 pairs.
@@ -55,24 +67,29 @@ from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
+from scipy.special import betainc
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, adjacency_of, check_adjacency, is_mirrored, privacy_loss
 from ldp_audit.losses.binomial import log_binomial
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, atoms_of, pure_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss, mixture
 from ldp_audit.losses.hulls import known_bounds
-from ldp_audit.losses.loss import PairLoss, known_atoms, log_sum
+from ldp_audit.losses.loss import LossWithInfinity, PairLoss, known_atoms, log_sum
+from ldp_audit.losses.mixed_moves import MixedMoves
+from ldp_audit.losses.noise_losses import NoiseLoss
 from ldp_audit.losses.sampling_rate import SamplingRate
 from ldp_audit.losses.subsampled_loss import ReplacedLoss, subsampled, symmetric
 from ldp_audit.mechanisms.mechanism import AdditiveNoise, Adjacency
 from ldp_audit.mechanisms.selection.subsample_release import SubsampleRelease, release_loss
-from ldp_audit.numerics import as_float, log_ratio, whole
+from ldp_audit.numerics import as_float, log1mexp, log_ratio, whole
 
 Kind = Literal["poisson", "without", "with"]
 
 SECRECY = "the sample is secret: nothing but the mechanism's output shows which records were drawn"
 
 MOST_RECORDS = 10**12
+MOST_TOGETHER = 200
+"""The largest group: each number of its records in a sample is a part of a mixture."""
 
 
 def subsample(
@@ -83,6 +100,9 @@ def subsample(
     n: int | None = None,
     k: int | None = None,
     adjacency: Adjacency = "add/remove",
+    group: int = 1,
+    truncated: int | None = None,
+    records: int | None = None,
 ) -> PrivacyLoss:
     """The loss of the mechanism that runs on a secret sample of the records.
 
@@ -92,6 +112,11 @@ def subsample(
         loss is one between any two inputs, as a loss of replaced records does not bound a record more or less.
     kind: "poisson" takes rate, in [0, 1]; "without" and "with" take n, the number of records, and k, of draws.
     adjacency: "add/remove" (k records must be left without the one, so k <= n - 1 without replacement) or "replace".
+    group: how many records the neighbours differ in together, 1 .. 200, for "add/remove" and a loss that is its own
+        reverse; n counts them, so k <= n - group. Not for "with".
+    truncated, records: for "poisson" and "add/remove", the most records of a batch, to which larger ones are cut, and
+        how many there are in all, the one that is added or removed among them. Noise on a sum that does not state
+        `replaced` is taken to be moved twice its sensitivity by a record in another's place.
     returns: first the direction from the data with the record, then back; a single one for "replace". Exact where the
         mechanism's loss is; for "with" and k >= 2, and for a replaced record of a noisy sum, see above.
     Raises ValueError for anything else.
@@ -100,6 +125,10 @@ def subsample(
         raise ValueError(f"kind must be poisson, without or with, got {kind!r}")
     check_adjacency(adjacency)
     chance = _chance(kind, rate, n, k, adjacency)
+    if whole(group, "group", 1, MOST_TOGETHER) > 1:
+        return _of_group(mechanism, kind, chance, n, k, adjacency, group, truncated)
+    if truncated is not None or records is not None:
+        return _of_truncated(mechanism, kind, chance, adjacency, truncated, records)
     if kind == "poisson" and adjacency == "replace":
         if isinstance(mechanism, AdditiveNoise):
             return PrivacyLoss((_replaced_noise(mechanism, chance),), (SECRECY, _OTHERS), adjacency)
@@ -124,6 +153,121 @@ def subsample(
     else:
         both = (subsampled(remove, chance), subsampled(add.reversed(), chance).reversed())
     return PrivacyLoss(both, stated, adjacency)
+
+
+def _of_group(
+    mechanism: Any,
+    kind: Kind,
+    chance: SamplingRate,
+    n: int | None,
+    k: int | None,
+    adjacency: Adjacency,
+    group: int,
+    truncated: int | None,
+) -> PrivacyLoss:
+    """The loss between data with all records of a group and with none."""
+    if kind == "with" or adjacency != "add/remove" or truncated is not None:
+        raise ValueError(
+            f"group must be 1 for kind='with', for adjacency='replace' and for truncated batches, got group={group!r} "
+            f"with kind={kind!r}, adjacency={adjacency!r}, truncated={truncated!r}"
+        )
+    loss = privacy_loss(mechanism, "add/remove" if kind == "poisson" else "replace")
+    one = _symmetric_loss(loss, kind, adjacency)
+    if kind == "poisson":
+        logs = log_binomial(np.arange(group + 1.0), float(group), chance.log_drawn, chance.log_left_out)
+    else:
+        logs = _log_hypergeometric(group, int(n or 0), int(k or 0))
+    stated = (*loss.assumptions, SECRECY, _relation(kind, adjacency), f"a group of {group} records is there or not")
+    drawn = [(times, float(log)) for times, log in enumerate(logs) if times and log > -math.inf]
+    lower, upper = known_bounds(one)
+    found: PairLoss = ZERO_LOSS
+    if drawn and isinstance(upper, NoiseLoss):
+        noises, chances = zip(*((upper.group(times), log) for times, log in drawn), strict=True)
+        found = MixedMoves(noises, chances, float(logs[0]))
+    elif drawn:
+        any_drawn = SamplingRate(min(0.0, log_sum(logs[1:])), float(logs[0]))
+        if isinstance(mechanism, AdditiveNoise):  # below, where all other records of the group move nothing
+            step = mechanism.sensitivity if kind == "poisson" else float(mechanism.replaced or 0)
+            groups, reached = [mechanism.moved(times * step) for times, _ in drawn], chance
+        else:
+            groups = [upper.group(times) or pure_loss(times * upper.supremum()) for times, _ in drawn]
+            reached = any_drawn
+        parts = [(log - any_drawn.log_drawn, 0.0, pair) for (_, log), pair in zip(drawn, groups, strict=True)]
+        found = EnclosedLoss(subsampled(lower, reached), subsampled(mixture(parts), any_drawn))
+    return PrivacyLoss((found, found.reversed()), stated, adjacency)
+
+
+def _log_hypergeometric(group: int, n: int, k: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """ln of the chances that 0 .. group of the group's records are among k of n."""
+    if group + k > n:
+        raise ValueError(
+            f"k={k} records must be left to draw from n={n} without the group: k <= n - group = {n - group}"
+        )
+    logs = [math.fsum(log_ratio(n - k - i, n - i) for i in range(group))]
+    for drawn in range(min(group, k)):
+        ways = (group - drawn) * (k - drawn), (drawn + 1) * (n - group - k + drawn + 1)
+        logs.append(logs[-1] + log_ratio(*ways))
+    return np.array(logs)
+
+
+def _of_truncated(
+    mechanism: Any,
+    kind: Kind,
+    chance: SamplingRate,
+    adjacency: Adjacency,
+    truncated: int | None,
+    records: int | None,
+) -> PrivacyLoss:
+    """The loss of Poisson batches of at most so many records."""
+    if kind != "poisson" or adjacency != "add/remove" or truncated is None or records is None:
+        raise ValueError(
+            "truncated and records must be given together, for kind='poisson' and adjacency='add/remove', got "
+            f"truncated={truncated!r}, records={records!r}, kind={kind!r}, adjacency={adjacency!r}"
+        )
+    most, others = whole(truncated, "truncated", 1, MOST_RECORDS), whole(records, "records", 1, MOST_RECORDS) - 1
+    loss = privacy_loss(mechanism, "add/remove")
+    stated = (*loss.assumptions, SECRECY, _relation(kind, adjacency), f"{_CUT}, of {records}, to {most}")
+    log_cut = _log_tail(others, chance, most)
+    if log_cut == -math.inf or chance.log_drawn == -math.inf:
+        return replace(subsample(mechanism, rate=chance.drawn), assumptions=stated)
+    remove, add = both_ways(loss)
+    if isinstance(mechanism, AdditiveNoise):
+        moved = mechanism.moved(mechanism.replaced or 2 * mechanism.sensitivity)
+    else:
+        upper = known_bounds(_symmetric_loss(loss, kind, adjacency))[1]
+        moved = upper.group(2) or pure_loss(2 * upper.supremum())
+    uncut = SamplingRate(log1mexp(log_cut), log_cut)
+    found = []
+    for one in (remove, add.reversed()):
+        whole_batch: PairLoss = subsampled(one, chance)
+        parts = [(uncut.log_drawn, 0.0, whole_batch), (log_cut, 0.0, subsampled(moved, chance))]
+        if log_cut < _NEVER and (known := whole_batch.known()) is not None and known.finite_part()[0] is known:
+            upper: PairLoss = LossWithInfinity(known, uncut.log_drawn, uncut.log_drawn)
+        else:
+            upper = mixture([part for part in parts if part[0] > -math.inf])
+        found.append(EnclosedLoss(subsampled(one, chance.again(uncut)), upper))
+    return PrivacyLoss((found[0], found[1].reversed()), stated, adjacency)
+
+
+_NEVER = -60.0
+"""ln of a chance that a batch is cut below which a cut batch counts as an infinite loss, as sums are then quicker."""
+_CUT = "larger batches are cut by a rule by which a record that is dropped changes nothing"
+
+
+def _log_tail(count: int, chance: SamplingRate, least: int) -> float:
+    """ln of an upper bound of P(Binomial(count, q) >= least): by Chernoff, or by the incomplete beta function.
+
+    SciPy's `betainc` is right to far less than the share that is added.
+    """
+    if least > count:
+        return -math.inf
+    share = least / count
+    if share <= chance.drawn:
+        return 0.0
+    left = (1 - share) * (math.log1p(-share) - chance.log_left_out) if share < 1 else 0.0
+    chernoff = -count * (share * (math.log(share) - chance.log_drawn) + left)
+    exact = float(betainc(least, count - least + 1, chance.drawn))
+    return min(0.0, chernoff * (1 - 1e-12), math.log(exact) + 1e-6 if exact > 1e-280 else 0.0)
 
 
 _OTHERS = "a record that is present or absent, and one that is replaced, move the sum by at most what the noise states"

@@ -122,7 +122,7 @@ class StaircaseNoise(AdditiveNoise):
         steps, rest = int(apart), apart % 1
         more = self._height() * (min(rest, gamma) + rest * b / -math.expm1(-self.epsilon))
         masses = {steps: 0.5 - more, steps + 1: more}
-        ends = [end for k in range(3) for end in (k + gamma, apart - k - gamma) if 0 < end < apart / 2]
+        ends = [end for k in range(steps + 1) for end in (k + gamma, apart - k - gamma) if 0 < end < apart / 2]
         for low, high in pairwise(sorted({0.0, *ends, apart / 2})):
             near = self._step((low + high) / 2)
             gained = int(self._step(apart - (low + high) / 2) - near)
