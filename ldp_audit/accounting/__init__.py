@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # the names as type checkers and editors see them; at run tim
     from ldp_audit.accounting.choose import choose as choose
     from ldp_audit.accounting.factorised import factorised as factorised
     from ldp_audit.accounting.factorised import tree as tree
+    from ldp_audit.accounting.dp_sgd import dp_sgd as dp_sgd
     from ldp_audit.accounting.privacy_loss import PrivacyLoss as PrivacyLoss
     from ldp_audit.accounting.privacy_loss import PrivacyProfile as PrivacyProfile
     from ldp_audit.accounting.privacy_loss import compose as compose
@@ -45,6 +46,7 @@ _HOME = {
     "choose": "ldp_audit.accounting.choose",
     "compose": "ldp_audit.accounting.privacy_loss",
     "factorised": "ldp_audit.accounting.factorised",
+    "dp_sgd": "ldp_audit.accounting.dp_sgd",
     "nfdp": "ldp_audit.accounting.subsample",
     "privacy_loss": "ldp_audit.accounting.privacy_loss",
     "random_allocation": "ldp_audit.accounting.random_allocation",

@@ -252,9 +252,13 @@ def _of_accounting() -> Calls:
     calls.add("sampled_clients", a.sampled_clients, mechanism=response, clients=10, selected=2, fraction=None, **seen)
     calls.add("sampled_clients:share", a.sampled_clients, mechanism=response, clients=10, fraction=0.5, **seen)
     calls.add("random_allocation", a.random_allocation, mechanism=response, steps=10, times=1, epochs=2)
+    calls.add("dp_sgd", a.dp_sgd, noise_multiplier=1.0, batch=5, records=20, epochs=2, sampling="poisson", truncated=9)
     calls.add("shuffle", a.shuffle, mechanism=response, n=10, others="worst")
     sampled: dict[str, Any] = {"mechanism": noise, "adjacency": "replace"}
     calls.add("subsample", a.subsample, **sampled, kind="poisson", rate=0.1, n=None, k=None)
+    grouped: dict[str, Any] = {"mechanism": response, "rate": 0.1}
+    calls.add("subsample:group", a.subsample, **grouped, group=3)
+    calls.add("subsample:truncated", a.subsample, **grouped, truncated=9, records=20)
     calls.add("subsample:without", a.subsample, **sampled, kind="without", n=10, k=2)
     budget: dict[str, Any] = {"epsilon": 1.0, "delta": 0.0, "low": 0.1, "high": 10.0, "tolerance": 1e-3}
     calls.add("calibrate", a.calibrate, build=mechanisms.Laplace, **budget, increasing=False, whole=False, near=None)
