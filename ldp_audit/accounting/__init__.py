@@ -9,9 +9,9 @@ if TYPE_CHECKING:  # the names as type checkers and editors see them; at run tim
     from ldp_audit.accounting.best_of import best_of as best_of
     from ldp_audit.accounting.calibrate import calibrate as calibrate
     from ldp_audit.accounting.choose import choose as choose
+    from ldp_audit.accounting.dp_sgd import dp_sgd as dp_sgd
     from ldp_audit.accounting.factorised import factorised as factorised
     from ldp_audit.accounting.factorised import tree as tree
-    from ldp_audit.accounting.dp_sgd import dp_sgd as dp_sgd
     from ldp_audit.accounting.privacy_loss import PrivacyLoss as PrivacyLoss
     from ldp_audit.accounting.privacy_loss import PrivacyProfile as PrivacyProfile
     from ldp_audit.accounting.privacy_loss import compose as compose
