@@ -118,14 +118,50 @@ def is_stream(place: Path) -> bool:
     return not any(kind(mode) for kind in (stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK))
 
 
-def lock(handle: int) -> bool | None:
+def create_whole(place: Path, content: bytes) -> None:
+    """Write a new file, all of it or none, that survives a power failure. Raises CannotWriteError if it exists."""
+    try:
+        temporary = _Temporary(place)
+        try:
+            temporary.write(content, durable=True)
+            os.link(temporary.path, place)  # which replaces nothing, unlike renaming
+        finally:
+            temporary.end()
+        folder = os.open(place.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise CannotWriteError(f"cannot write {place}: {error.strerror or error}") from error
+
+
+@contextmanager
+def locked(place: Path) -> Iterator[int]:
+    """A file that exists, open for reading and writing, for one process or thread at a time: the others wait.
+
+    Raises CannotWriteError where it cannot be opened or locked.
+    """
+    try:
+        handle = os.open(place, os.O_RDWR)
+    except OSError as error:
+        raise CannotWriteError(f"cannot write {place}: {error.strerror or error}") from error
+    try:
+        if not lock(handle, wait=True):
+            raise CannotWriteError(f"cannot write {place}: this system or its file system has no locks")
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def lock(handle: int, *, wait: bool = False) -> bool | None:
     """Whether an open file or folder is now locked for this process, until it is closed; None without locks."""
     try:
         import fcntl
     except ImportError:  # this system has no fcntl
         return None
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         return False
     except OSError:  # a file system without locks

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded on first use
     from ldp_audit.accounting.best_of import best_of as best_of
+    from ldp_audit.accounting.budgets.budget import Budget as Budget
+    from ldp_audit.accounting.budgets.budget import OverdrawnError as OverdrawnError
+    from ldp_audit.accounting.budgets.columns import Budgets as Budgets
     from ldp_audit.accounting.calibrate import calibrate as calibrate
     from ldp_audit.accounting.choose import choose as choose
     from ldp_audit.accounting.dp_sgd import dp_sgd as dp_sgd
@@ -33,9 +36,12 @@ if TYPE_CHECKING:  # the names as type checkers and editors see them; at run tim
 _HOME = {
     "Approximate": "ldp_audit.accounting.promises",
     "BoundedRange": "ldp_audit.accounting.promises",
+    "Budget": "ldp_audit.accounting.budgets.budget",
+    "Budgets": "ldp_audit.accounting.budgets.columns",
     "DiscreteLoss": "ldp_audit.losses.discrete_loss",
     "LossAtoms": "ldp_audit.losses.discrete_loss",
     "GaussianDP": "ldp_audit.accounting.promises",
+    "OverdrawnError": "ldp_audit.accounting.budgets.budget",
     "PrivacyLoss": "ldp_audit.accounting.privacy_loss",
     "PrivacyProfile": "ldp_audit.accounting.privacy_loss",
     "Pure": "ldp_audit.accounting.promises",

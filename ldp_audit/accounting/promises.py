@@ -73,7 +73,7 @@ def ZCDP(rho: float, *, adjacency: Adjacency | None = None) -> PrivacyLoss:  # n
     (NeurIPS 2020), Proposition 12, for delta.
     """
     size = float(between(rho, "rho", "a finite number >= 0", lambda one: 0 <= one < math.inf))
-    loss = RenyiLoss(lambda order: size * order if size else 0.0)
+    loss = RenyiLoss(lambda order: size * order if size else 0.0, most=size)
     return _promise(loss if size else ZERO_LOSS, f"rho = {rho:g}", adjacency)
 
 

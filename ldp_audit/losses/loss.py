@@ -133,6 +133,10 @@ class PairLoss(ABC):
         """
         return None
 
+    def rho(self) -> float:
+        """An upper bound of D_a/a over all orders a >= 1, where one is stated; else infinity."""
+        return math.inf
+
 
 class KnownLoss(PairLoss):
     """A loss whose distribution is known, by its atoms, by the masses of cells, or as a sum of such losses.

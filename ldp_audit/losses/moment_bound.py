@@ -145,16 +145,22 @@ class RenyiLoss(PairLoss):
     """The loss of any pair whose Renyi divergences, in both orders, have these bounds; an upper bound alone.
 
     bound: from an order a >= 1 to an upper bound of D_a, nats, which does not fall with a; infinite where unknown.
+    most: D_a <= most a for every order; infinite where unknown.
 
     delta is the least of the moment bound over orders, and at most sqrt(1 - e**-D_1), the Bretagnolle-Huber bound on
     the total variation, which delta(0) is.
     """
 
     bound: Callable[[float], float]
+    most: float = math.inf
 
     def supremum(self) -> float:
         """See `PairLoss`: that of the divergences."""
         return self.bound(math.inf)
+
+    def rho(self) -> float:
+        """See `PairLoss`."""
+        return self.most
 
     def reversed(self) -> RenyiLoss:
         """See `PairLoss`: the same."""

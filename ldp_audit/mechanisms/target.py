@@ -10,8 +10,9 @@ from __future__ import annotations
 import ast
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ldp_audit import mechanisms, registry
@@ -26,15 +27,22 @@ def known() -> list[str]:
     return [*SHIPPED, *(name for name in registry.entries(registry.MECHANISMS) if name not in SHIPPED)]
 
 
-def load(target: str, *, classes: bool = False, progress: Callable[[str], None] | None = None) -> Any:
+def load(
+    target: str,
+    *,
+    classes: bool = False,
+    progress: Callable[[str], None] | None = None,
+    others: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
+) -> Any:
     """The object that a TARGET names. Raises ValueError with the fault and what is accepted.
 
     classes: whether it may be a class.   progress: called with a line now and then while a channel file is read.
+    others: what a TARGET may name beside mechanisms, by name.
     """
     if target.endswith((".csv", ".npz")):
         return mechanisms.FiniteChannel.from_file(Path(target), progress=progress)
     if "(" in target:
-        return _shipped(target)
+        return _shipped(target, others)
     if ":" in target:
         return _imported(target, classes=classes)
     raise ValueError(f"target {_cut(target)} is none of: {_accepted()}")
@@ -45,21 +53,22 @@ def is_data(target: str) -> bool:
     return target.endswith((".csv", ".npz")) or "(" in target
 
 
-def _shipped(target: str) -> Any:
+def _shipped(target: str, others: Mapping[str, Callable[..., Any]]) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # SyntaxWarnings about the text
             call = ast.parse(target.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ValueError(f"target {_cut(target)} cannot be read; accepted: {_accepted()}") from None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or not _is_known(call.func.id):
-        raise ValueError(f"target {_cut(target)} names no shipped mechanism; known: {', '.join(known())}")
+    name = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ""
+    if not isinstance(call, ast.Call) or not (name in others or _is_known(name)):
+        raise ValueError(f"target {_cut(target)} names no shipped mechanism; known: {', '.join([*known(), *others])}")
     arguments = [_literal(target, node) for node in call.args]
     named = {str(keyword.arg): _literal(target, keyword.value) for keyword in call.keywords}
     if len(named) < len(call.keywords):
         raise ValueError(f"target {_cut(target)} must give each argument once")
     try:
-        return _class(call.func.id)(*arguments, **named)
+        return (others[name] if name in others else _class(name))(*arguments, **named)
     except (TypeError, ValueError) as error:
         raise ValueError(f"target {_cut(target)}: {error}") from None
 

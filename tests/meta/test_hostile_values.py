@@ -76,7 +76,7 @@ NOT_BUILT = {
 
 NO_CALLS = {
     *("EPSILON", "T", "ROOT_T", "OUTPUT", "Ind", "Law", "DATASETS", "data_for", "LossAtoms", "BoundChannel"),
-    *("BadClaimError", "LawMismatch", "NoPowerError", "PrivacyViolation", "ProgramError"),
+    *("BadClaimError", "LawMismatch", "NoPowerError", "OverdrawnError", "PrivacyViolation", "ProgramError"),
     *("from_opendp", "from_diffprivlib", "from_flower", "from_multi_freq_ldpy"),  # tried against those libraries
 }
 """Symbols, errors, protocols, and second names."""
@@ -271,6 +271,14 @@ def _of_accounting() -> Calls:
     calls.add("ZCDP", a.ZCDP, rho=1.0, adjacency=None)
     calls.add("Renyi", a.Renyi, divergences={2.0: 0.5}, adjacency=None)
     calls.add("BoundedRange", a.BoundedRange, epsilon=1.0, adjacency=None)
+    terms: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-3, "rho": None, "mu": None, "currency": None, "order": None}
+    calls.add("Budget", a.Budget, **terms, failures=0.0, adjacency=None)
+    calls.add("Budgets", a.Budgets, users=3, **terms, failures=1e-4, adjacency=None)
+    purse, purses = a.Budget(1e9), a.Budgets(3, 1e9)
+    calls.add("Budget.spend", purse.spend, mechanism=response, times=1, name=None)
+    calls.add("Budget.left", purse.left, mechanism=response)
+    calls.add("Budgets.spend", purses.spend, mechanism=response, users=[0, 2], times=1)
+    calls.add("Budgets.left", purses.left, mechanism=response, users=[1])
     question: dict[str, Any] = {"users": 100, "epsilon": 1.0, "reports": 2, "delta": 0.0}
     calls.add("choose", a.choose, **question, answers=3, shuffled=False, candidates={"one": mechanisms.TwoPoint})
     calls.add("choose:mean", a.choose, **question, numeric=True, dimension=2)

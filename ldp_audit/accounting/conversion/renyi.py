@@ -288,7 +288,7 @@ def _ratio_beyond(loss: PairLoss, order: float) -> float:
     known = upper.known()
     if known is None:
         summands = upper.sides().summands
-        return math.fsum(times * _ratio_beyond(one, order) for one, times in summands) if summands else math.inf
+        return math.fsum(times * _ratio_beyond(one, order) for one, times in summands) if summands else upper.rho()
     common, log_first, log_second = known.finite_part()
     if log_first < 0:
         return math.inf
