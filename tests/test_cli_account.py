@@ -10,6 +10,7 @@ import pytest
 
 from ldp_audit.accounting.protocols.protocol_file import shipped
 from ldp_audit.cli import main
+from tests.together import together
 
 Captured = pytest.CaptureFixture[str]
 PAGE = (Path(__file__).parents[1] / "docs" / "accounting.md").read_text(encoding="utf-8")
@@ -77,3 +78,43 @@ def test_the_python_example_of_the_page_runs_in_fifteen_lines_and_prints_what_it
     exec(compile(block, "accounting.md", "exec"), {})
     said = capsys.readouterr().out.splitlines()
     assert said == re.findall(r"# prints (.*)", block)
+
+
+def test_events_are_accounted_for_and_printed_numbers_are_judged(tmp_path: Path, capsys: Captured) -> None:
+    file, out = tmp_path / "events.json", tmp_path / "out.json"
+    event = {"event": "SelfComposed", "count": 100, "of": {"event": "Gaussian", "noise_multiplier": 10}}
+    file.write_text(json.dumps({"neighbours": "replace", "claimed": {"epsilon": 4.73, "delta": 1e-5}, "of": event}))
+    assert main(["account", "--from", str(file), "--json", str(out)]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "epsilon at delta 1e-05 in [9.99725615, 9.99725615]; neighbours: replace"
+    assert said[1].startswith(
+        "refuted: epsilon 4.73 at delta 1e-05 for [9.99725615, 9.99725615], below the lower bound"
+    )
+    assert [claim["verdict"] for claim in json.loads(out.read_text())["claims"]] == ["refuted"]
+    file.write_text(json.dumps(event))
+    assert main(["account", "--from", str(file), "--claimed", "4.73"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "epsilon at delta 1e-05 in [4.3771781, 4.3771781]; neighbours: add/remove"
+    assert said[1].startswith("loose: epsilon 4.73")
+
+
+@together(
+    ("text", "options", "says"),
+    [
+        ("{", [], "is not JSON"),
+        ('{"event": "Gauss"}', [], "no rule for Gauss"),
+        ("[[1, 2, 3]]", [], "events[0][0]: no rule for int"),
+        ("[]", ["--claimed", "-1"], "epsilon must be a number >= 0, got -1"),
+        ("[]", ["--delta", "2"], "delta must lie in [0, 1], got 2"),
+        ("[]", ["--list"], "no business of --from"),
+    ],
+)
+def test_events_that_cannot_be_read_are_one_line(
+    text: str, options: list[str], says: str, tmp_path: Path, capsys: Captured
+) -> None:
+    file = tmp_path / "events.json"
+    file.write_text(text)
+    assert main(["account", "--from", str(file), *options]) == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert len(error.splitlines()) == 1

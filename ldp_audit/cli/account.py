@@ -1,11 +1,13 @@
-"""ldp-audit account: the epsilon of a protocol, by step and in every convention, the paper's own included."""
+"""ldp-audit account: the epsilon of a protocol, by step and in every convention; or of another accountant's events."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
-from ldp_audit.cli.command_line import check_writable, write_json
+from ldp_audit.cli.command_line import HOLDS, check_writable, write_json
 from ldp_audit.cli.console import say, text_columns
+from ldp_audit.files import read_json
 from ldp_audit.progress import Progress
 
 
@@ -13,6 +15,13 @@ def add_arguments(account: argparse.ArgumentParser) -> None:
     """The options of `ldp-audit account`."""
     add = account.add_argument
     add("protocol", nargs="?", metavar="FILE|NAME", help="a protocol.toml, or the name of a shipped one")
+    add("--from", dest="events", type=Path, metavar="FILE", help="dp-accounting's events or Opacus' history, as JSON")
+    add(
+        "--claimed",
+        type=float,
+        metavar="E",
+        help="--from: the epsilon that was printed, at --delta; exit 1 if too small",
+    )
     add("--delta", type=float, default=1e-5, metavar="D", help="where epsilon is not pure; 1e-5 by default")
     add(
         "--width",
@@ -26,7 +35,11 @@ def add_arguments(account: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the account, or the list; 0. Raises ValueError for bad input."""
+    """Print the account, or the list; 0, or 1 where a number that was printed is refuted. ValueError for bad input."""
+    if options.events is not None:
+        return _foreign(options)
+    if options.claimed is not None:
+        raise ValueError(f"claimed must be given with --from alone, got {options.claimed}")
     from ldp_audit.accounting.protocols.protocol_file import load_protocol, named, shipped
 
     if options.list:
@@ -47,3 +60,29 @@ def run(options: argparse.Namespace) -> int:
     write_json(options, report.to_dict())  # first: whoever reads what is printed may close the pipe
     say(report.describe(width=text_columns()))
     return 0
+
+
+_REFUTED = 1
+
+
+def _foreign(options: argparse.Namespace) -> int:
+    """Print what another accountant's events spend, and what is to be said of the numbers that it printed."""
+    from ldp_audit.accounting.converted import plain
+    from ldp_audit.accounting.events import account_verdict, claimed_by, from_events
+    from ldp_audit.accounting.privacy_loss import neighbours
+
+    if options.protocol is not None or options.list:
+        raise ValueError(f"a protocol and --list are no business of --from, got {options.protocol or '--list'}")
+    check_writable(options)
+    document = read_json(options.events)
+    loss, claims = from_events(document), claimed_by(document)
+    if options.claimed is not None:
+        claims.append(account_verdict(loss, options.claimed, options.delta))
+    low, high = loss.epsilon_bounds(delta=options.delta)
+    bounds = {"delta": options.delta, "lower": plain(low), "upper": plain(high)}
+    said = {"neighbours": neighbours(loss.adjacency), "assumptions": list(loss.assumptions)}
+    write_json(options, {**bounds, **said, "claims": [claim.to_dict() for claim in claims]})
+    say(f"epsilon at delta {options.delta:g} in [{low:.9g}, {high:.9g}]; neighbours: {neighbours(loss.adjacency)}")
+    for line in [*(claim.describe() for claim in claims), *(f"  {words}" for words in loss.assumptions)]:
+        say(line)
+    return _REFUTED if any(claim.verdict == "refuted" for claim in claims) else HOLDS

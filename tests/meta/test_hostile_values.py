@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,13 @@ NOT_BUILT = {
 NO_CALLS = {
     *("EPSILON", "T", "ROOT_T", "OUTPUT", "Ind", "Law", "DATASETS", "data_for", "LossAtoms", "BoundChannel"),
     *("BadClaimError", "LawMismatch", "NoPowerError", "OverdrawnError", "PrivacyViolation", "ProgramError"),
-    *("from_opendp", "from_diffprivlib", "from_flower", "from_multi_freq_ldpy"),  # tried against those libraries
+    *(
+        "to_pld",
+        "from_opendp",
+        "from_diffprivlib",
+        "from_flower",
+        "from_multi_freq_ldpy",
+    ),  # tried against those libraries
 }
 """Symbols, errors, protocols, and second names."""
 
@@ -279,6 +286,13 @@ def _of_accounting() -> Calls:
     calls.add("Budget.left", purse.left, mechanism=response)
     calls.add("Budgets.spend", purses.spend, mechanism=response, users=[0, 2], times=1)
     calls.add("Budgets.left", purses.left, mechanism=response, users=[1])
+    event = {"event": "Gaussian", "noise_multiplier": 3.0}
+    calls.add("from_events", a.from_events, events=event, adjacency="replace")
+    calls.add("account_verdict", a.account_verdict, mechanism=a.Pure(1.0), epsilon=0.5, delta=1e-3)
+    ends = {"_discretization": 1.0, "_infinity_mass": 0.0, "_pessimistic_estimate": True}
+    masses = type("SparsePLDPmf", (), {"_loss_probs": {0: 1.0}, **ends})()
+    pld = SimpleNamespace(_pmf_remove=masses, _pmf_add=masses, _symmetric=True)
+    calls.add("from_pld", a.from_pld, pld=pld, adjacency=None)
     question: dict[str, Any] = {"users": 100, "epsilon": 1.0, "reports": 2, "delta": 0.0}
     calls.add("choose", a.choose, **question, answers=3, shuffled=False, candidates={"one": mechanisms.TwoPoint})
     calls.add("choose:mean", a.choose, **question, numeric=True, dimension=2)
@@ -300,9 +314,9 @@ def _of_accounting() -> Calls:
     calls.add("PrivacyProfile.to_dict", profile.to_dict, epsilon=1.0)
     calls.add("PrivacyProfile.from_points", a.PrivacyProfile.from_points, points=[(0.0, 0.5), (1.0, 0.1)])
     first, second = {0: 0.5, 1: 0.5}, {0: 0.25, 1: 0.75}
-    masses: dict[str, Any] = {"losses": np.array([-1.0, 1.0]), "log_probabilities": np.log([0.25, 0.75])}
-    ends: dict[str, Any] = {"log_infinite": -math.inf, "log_missing": None, "error": 0.0}
-    calls.add("DiscreteLoss", a.DiscreteLoss, **masses, **ends)
+    atoms: dict[str, Any] = {"losses": np.array([-1.0, 1.0]), "log_probabilities": np.log([0.25, 0.75])}
+    rest: dict[str, Any] = {"log_infinite": -math.inf, "log_missing": None, "error": 0.0}
+    calls.add("DiscreteLoss", a.DiscreteLoss, **atoms, **rest)
     calls.add("DiscreteLoss.of_laws", a.DiscreteLoss.of_laws, first=first, second=second)
     pair = a.DiscreteLoss.of_laws(first, second)
     calls.add("PrivacyLoss", a.PrivacyLoss, directions=(pair, pair), assumptions=(), adjacency=None)
