@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import random
 import signal
+import threading
 import time
 import zlib
 from collections.abc import Callable
@@ -329,6 +330,39 @@ def test_several_processes_pay_for_exactly_what_fits(tmp_path: Path) -> None:
     assert done.stat().st_size == 100
     assert budget.bought() == [("what is promised is epsilon = 0.001", 100)]
     assert budget.left(Pure(0.001)) == 0
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["in memory", "in a file"])
+def test_threads_share_one_object(kept: bool, tmp_path: Path) -> None:
+    budget, paid = Budget(epsilon=0.1), []
+    if kept:
+        budget.save(tmp_path / "budget")
+
+    def spend() -> None:
+        for _ in range(40):
+            try:
+                budget.spend(Pure(0.001))
+            except OverdrawnError:
+                return
+            paid.append(1)
+
+    threads = [threading.Thread(target=spend) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(paid) == 100
+    assert budget.left(Pure(0.001)) == 0
+
+
+def test_sums_of_promises_with_deltas_are_paid_from_failures() -> None:
+    promise = Approximate(0.01, 1e-8)
+    for terms in ({"currency": "renyi"}, {"currency": "mu"}):
+        budget = Budget(epsilon=1, delta=1e-6, failures=5e-7, **terms)
+        assert budget.left(promise) == 50
+        assert budget.left(compose([(promise, 5)])) == 10
+        assert budget.left(compose([(promise, 5), (Gaussian(30.0), 1)])) == 10
+    assert Budget(rho=0.1, delta=1e-6).left(compose([(promise, 5), (Gaussian(30.0), 1)])) == 20
 
 
 def test_a_killed_process_loses_and_doubles_nothing(tmp_path: Path) -> None:
