@@ -12,16 +12,13 @@ if TYPE_CHECKING:  # the names as type checkers and editors see them; at run tim
     from ldp_audit.accounting.budgets.columns import Budgets as Budgets
     from ldp_audit.accounting.calibrate import calibrate as calibrate
     from ldp_audit.accounting.choose import choose as choose
-<<<<<<< HEAD
     from ldp_audit.accounting.dp_sgd import dp_sgd as dp_sgd
-    from ldp_audit.accounting.factorised import factorised as factorised
-    from ldp_audit.accounting.factorised import tree as tree
-=======
     from ldp_audit.accounting.events import account_verdict as account_verdict
     from ldp_audit.accounting.events import from_events as from_events
+    from ldp_audit.accounting.factorised import factorised as factorised
+    from ldp_audit.accounting.factorised import tree as tree
     from ldp_audit.accounting.loss_distributions import from_pld as from_pld
     from ldp_audit.accounting.loss_distributions import to_pld as to_pld
->>>>>>> 18efa5a1 (Events of dp-accounting and histories of Opacus are read as losses with certified bounds, a printed epsilon is judged by them, and privacy loss distributions are read and made, so that another accountant's number can be checked as a claim)
     from ldp_audit.accounting.privacy_loss import PrivacyLoss as PrivacyLoss
     from ldp_audit.accounting.privacy_loss import PrivacyProfile as PrivacyProfile
     from ldp_audit.accounting.privacy_loss import compose as compose
@@ -58,25 +55,19 @@ _HOME = {
     "calibrate": "ldp_audit.accounting.calibrate",
     "choose": "ldp_audit.accounting.choose",
     "compose": "ldp_audit.accounting.privacy_loss",
-<<<<<<< HEAD
     "factorised": "ldp_audit.accounting.factorised",
     "dp_sgd": "ldp_audit.accounting.dp_sgd",
-=======
     "from_events": "ldp_audit.accounting.events",
     "from_pld": "ldp_audit.accounting.loss_distributions",
     "account_verdict": "ldp_audit.accounting.events",
->>>>>>> 18efa5a1 (Events of dp-accounting and histories of Opacus are read as losses with certified bounds, a printed epsilon is judged by them, and privacy loss distributions are read and made, so that another accountant's number can be checked as a claim)
     "nfdp": "ldp_audit.accounting.subsample",
     "privacy_loss": "ldp_audit.accounting.privacy_loss",
     "random_allocation": "ldp_audit.accounting.random_allocation",
     "sampled_clients": "ldp_audit.accounting.subsample",
     "shuffle": "ldp_audit.accounting.shuffle",
     "subsample": "ldp_audit.accounting.subsample",
-<<<<<<< HEAD
     "tree": "ldp_audit.accounting.factorised",
-=======
     "to_pld": "ldp_audit.accounting.loss_distributions",
->>>>>>> 18efa5a1 (Events of dp-accounting and histories of Opacus are read as losses with certified bounds, a printed epsilon is judged by them, and privacy loss distributions are read and made, so that another accountant's number can be checked as a claim)
 }
 
 __all__ = sorted(_HOME)
