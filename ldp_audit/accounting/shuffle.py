@@ -6,10 +6,12 @@ client's value, in any way. Which bounds are known depends on the mechanism:
 * two values (two-point, binary randomised response): the count of upper reports is a sufficient statistic. For given
   inputs of the others its loss is exact; the worst-case neighbourhood is exact up to 1024 clients and bounded beyond
   (`worst_neighbourhood`).
-* randomised response on k > 2 values: above, `clones.stronger_clones`; below, the histogram while all others hold one
-  value that client 1 never holds.
-* any other mechanism with a pure epsilon: above, `clones.clones`; below, the count of the worst event of one report,
-  with all others at the second input.
+* any other mechanism: above, the privacy blanket of its reports; below, all others at one value, which may be client
+  1's own (`pooled_reports`). The blanket is the mechanism's (`Mechanism.blanket`).
+* a mechanism of which only the loss of one report is known: above, the blanket e**-epsilon (R_x + R_x')/2, which every
+  report with this loss has; of an epsilon alone this is hiding among clones (Feldman, McMillan, Talwar 2021, Theorem
+  3.1). As a loss is dominated by another if and only if it is that of a post-processing (Blackwell 1951), which merges
+  outcomes of the blanket too, the table of the dominating loss bounds all pairs.
 
 The pure epsilon of the shuffled reports is the local one, for every n: "all n reports are y" has the likelihood ratio
 of client 1's own report y (Balcer and Cheu 2020). Only deltas shrink.
@@ -20,27 +22,28 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, is_mirrored, privacy_loss
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance
-from ldp_audit.accounting.shuffling.clones import MOST_CLIENTS, MOST_EPSILON, clones, stronger_clones, third_value
 from ldp_audit.accounting.shuffling.count_loss import event_count, placed_count
+from ldp_audit.accounting.shuffling.pooled_reports import MOST_CLIENTS, MOST_EPSILON, ShuffledReports
 from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhood, one_end
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, pure_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
+from ldp_audit.losses.hulls import dominated_atoms, dominating_atoms
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.losses.profile_loss import chord_middle
+from ldp_audit.mechanisms.blanket import Blanket
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.mechanism import Mechanism, pair_loss_of
-from ldp_audit.numerics import log1mexp, whole
+from ldp_audit.numerics import whole
 
 MOST_PLACED = 350.0
 """Nats: beyond, the square of the rarer report's probability underflows, and shuffling hides nobody: see `_beyond`."""
 
-_THIN = 1e-3
-_ROUNDING = 1e-12
-"""By this much of itself a delta may be off by rounding alone, where a loss is exact."""
+_LEAST_LOG = -700.0
+"""The least ln of a probability whose share of another is a float."""
 
 Others = Literal["worst", "one end", "center"]
 
@@ -49,6 +52,8 @@ TRUST = (
     "a trusted shuffler hides everything but the multiset of the reports",
 )
 """The assumptions of every number here."""
+
+EVERY_REPORT = "only the loss of one report is known: the bounds are those of all reports with such losses"
 
 
 def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> PrivacyLoss:
@@ -77,8 +82,12 @@ def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> 
             return PrivacyLoss((ZERO_LOSS,), TRUST, "replace")
         if epsilon0 > MOST_PLACED:
             return PrivacyLoss((_beyond(k, epsilon0, n),), TRUST, "replace")
-        mirrored = isinstance(mechanism, Mechanism) and mechanism.mirrored
-        return PrivacyLoss(_worst(report, k, epsilon0, n, mirrored=mirrored), TRUST, "replace")
+        if k == 2:
+            return PrivacyLoss((WorstNeighbourhood(epsilon0, n),), TRUST, "replace")
+        own = mechanism.blanket() if isinstance(mechanism, Mechanism) else None
+        found = _of_loss(report, epsilon0) if own is None else own
+        stated = (*TRUST, found.assumes) if found.assumes else TRUST
+        return PrivacyLoss((ShuffledReports(found, epsilon0, n),), stated, "replace")
     if k != 2:
         raise ValueError(f"others must be 'worst' for mechanisms of more than two values, got {others!r}")
     if epsilon0 == 0:
@@ -124,17 +133,20 @@ def _epsilon_of(mechanism: Any) -> float:
     return float(mechanism.exact_epsilon())
 
 
-def _worst(report: PairLoss, k: int | None, epsilon0: float, n: int, *, mirrored: bool) -> tuple[PairLoss, ...]:
-    if k == 2:
-        return (WorstNeighbourhood(epsilon0, n),)
-    if k is not None:
-        return (EnclosedLoss(third_value(epsilon0, n, k), stronger_clones(epsilon0, n)),)
-    upper, chances = clones(epsilon0, n), _worst_event(report, epsilon0, mirrored=mirrored)
-    if chances is None:
-        return (EnclosedLoss(ZERO_LOSS, upper),)
-    first, second, gap = chances
-    lower = event_count(n, first, second, second, gap)
-    return EnclosedLoss(lower, upper), EnclosedLoss(lower.reversed(), upper)
+def _of_loss(report: PairLoss, epsilon0: float) -> Blanket:
+    """The blanket of all reports whose losses this one dominates; laws of two inputs where it is that of a pair."""
+    above = dominating_atoms(report)
+    first = np.exp(np.maximum(above.log_probabilities, _LEAST_LOG))
+    second = first * np.exp(-above.losses)
+    pair = report.sides().lower
+    attained = pair.known() if pair is not report or report.known() is not None else None
+    laws = np.empty((0, 1))
+    if attained is not None and attained.supremum() > 0:
+        below = dominated_atoms(attained)
+        own = np.exp(below.log_probabilities)
+        laws = np.array([own, own * np.exp(-below.losses)])
+    shared = (first + second) * (math.exp(-epsilon0) / 2)
+    return Blanket(shared, first[None], second[None], laws[:, laws.min(axis=0, initial=1) > 0], EVERY_REPORT)
 
 
 def _beyond(k: int | None, epsilon0: float, n: int) -> PairLoss:
@@ -144,30 +156,6 @@ def _beyond(k: int | None, epsilon0: float, n: int) -> PairLoss:
     to every shuffled report: by post-processing its loss is a lower bound.
     """
     return EnclosedLoss(WorstNeighbourhood(MOST_PLACED, n) if k == 2 else ZERO_LOSS, pure_loss(epsilon0))
-
-
-def _worst_event(report: PairLoss, epsilon0: float, *, mirrored: bool) -> tuple[Chance, Chance, float] | None:
-    """Chances of the event that separates two inputs best, and their difference.
-
-    None where no such event is known. A profile that is a line in e**epsilon is that of an event with probabilities s t
-    and s: the best event at the middle of the line has these, by its lower bound there and the upper bound at 0. Of
-    distributions that mirror each other, the event on one side of the middle has (1 + delta(0))/2 and (1 - delta(0))/2.
-    """
-    log_gap, log_most = report.log_delta_bounds(0.0)
-    gap = math.exp(log_gap)
-    if mirrored:
-        rare = math.exp(log1mexp(log_gap)) / 2
-        return Chance(1 - rare, rare), Chance(rare, 1 - rare), gap
-    share = gap / math.expm1(epsilon0)
-    level = chord_middle(epsilon0)
-    line = log_most + log1mexp(level - epsilon0) - log1mexp(-epsilon0)
-    if abs(report.log_delta_bounds(level)[0] - line) > _ROUNDING or share <= 0:
-        return None
-    likely = min(share * math.exp(epsilon0), expit(epsilon0))
-    if 1 - likely < _THIN:  # lost to rounding: a report of the event that is sometimes dropped is a post-processing
-        likely, share = likely * (1 - _THIN), share * (1 - _THIN)
-        gap = likely - share
-    return Chance(likely, 1 - likely), Chance(share, 1 - share), gap
 
 
 def _placed(epsilon0: float, n: int, others: Any) -> PairLoss:

@@ -37,6 +37,7 @@ from flint import arb, ctx, fmpq
 from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.losses.loss import PairLoss
+from ldp_audit.mechanisms.blanket import Blanket
 from ldp_audit.mechanisms.channel_loss import channel_loss
 from ldp_audit.mechanisms.finite_precision import AliasTable, are_whole, word_counts
 from ldp_audit.mechanisms.hockey_stick import doubled, hockey_stick
@@ -142,6 +143,10 @@ class FiniteChannel(Mechanism):
     def reports(self) -> Sequence[Any]:
         """The labels."""
         return self._labels()
+
+    def blanket(self) -> Blanket | None:
+        """See base: of all pairs of rows, where they are not too many."""
+        return Blanket.of_laws(self._table(np.arange(len(self._given.rows)))[0])
 
     def pair_loss(self) -> PairLoss:
         """See base: the upper hull of all tests between two rows."""

@@ -23,6 +23,7 @@ from ldp_audit.figure import Panel, Series, plotted
 from ldp_audit.losses.discrete_loss import symmetric_loss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.profile_loss import loss_of_profile
+from ldp_audit.mechanisms.blanket import Blanket
 from ldp_audit.mechanisms.channel_loss import channel_loss
 from ldp_audit.mechanisms.inputs import finite
 from ldp_audit.mechanisms.log_space import excess, levels
@@ -256,6 +257,10 @@ class Mechanism(ABC):
 
     def responses(self) -> int | None:
         """k, if the reports are those of k-ary randomised response up to labels; else None."""
+        return None
+
+    def blanket(self) -> Blanket | None:
+        """What all inputs' reports have in common, for bounds on shuffled reports; None where only losses are known."""
         return None
 
     def supports(self) -> Supports | Sums | None:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ldp_audit.mechanisms.blanket import Blanket
 from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
 from ldp_audit.mechanisms.mechanism import Losses, Mechanism
 from ldp_audit.mechanisms.randomness import Source, rarer_words
@@ -94,6 +95,13 @@ class Staircase(Mechanism):
         """The exact epsilon, with the probability of the outputs that only the first input favours."""
         share = math.log(self.only_first() / self.sides()[0])
         return Losses([self.exact_epsilon()], [share + self.favoured_log_prob()])
+
+    def blanket(self) -> Blanket:
+        """See base; inputs between others, as those within a ball, have mixtures of their laws, and so lower bounds."""
+        (favoured, others), only = self.sides(), self.only_first()
+        total = favoured + others
+        both, alone, neither = (float(one / total) for one in (favoured - only, only, others - only))
+        return Blanket.of_two_levels(self.exact_epsilon(), both, alone, neither, math.exp(self.none_log_prob()))
 
     def log_prob(self, y: Any, x: Any) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, nats; broadcasts; -inf off the support."""

@@ -282,7 +282,7 @@ class Bare:
 def test_an_epsilon_is_enough_for_an_upper_bound() -> None:
     low, high = shuffle(Bare(), 1000).epsilon_bounds(1e-6)
     assert low == 0
-    assert high == pytest.approx(0.18241, rel=1e-4)
+    assert high == pytest.approx(0.18241, rel=1e-3)
 
 
 def test_the_loss_of_one_order_of_two_inputs_is_refused() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
-from ldp_audit.accounting.shuffling.clones import clones, stronger_clones, third_value
+from ldp_audit.accounting.shuffling.pooled_reports import ShuffledReports
 from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhood
 from ldp_audit.accounting.subsample import subsample
 from ldp_audit.losses.composition import composed
@@ -20,6 +20,7 @@ from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.sampling_rate import SamplingRate
 from ldp_audit.losses.subsampled_loss import SubsampledLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
+from ldp_audit.mechanisms.blanket import Blanket
 
 TWENTY = BinomialLoss(0.2, -0.2, 20)
 
@@ -68,9 +69,9 @@ def test_epsilons_reach_to_the_supremum_without_a_leap() -> None:
         pytest.param(WorstNeighbourhood(10.0, 10**6), marks=pytest.mark.slow),
         WorstNeighbourhood(1.0, 10**8),
         pytest.param(WorstNeighbourhood(60.0, 5000), marks=pytest.mark.slow),
-        clones(1.0, 3000),
-        stronger_clones(2.0, 10**6),
-        third_value(3.0, 40, 5),
+        ShuffledReports(Blanket.of_laplace(1.0), 1.0, 3000),
+        ShuffledReports(Blanket.of_two_levels(2.0, 0.1, 0.2, 0.5), 2.0, 10**6),
+        ShuffledReports(Blanket.of_two_levels(3.0, 0.0, 1.0, 3.0), 3.0, 40),
     ],
     ids=repr,
 )

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ldp_audit.accounting.conversion.renyi import renyi_divergence
 from ldp_audit.accounting.shuffling.anonymous_counts import exact_laws
-from ldp_audit.accounting.shuffling.clones import clones
 from ldp_audit.accounting.shuffling.count_loss import placed_count
+from ldp_audit.accounting.shuffling.pooled_reports import ShuffledReports
 from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstDivergence, WorstNeighbourhood
 from ldp_audit.losses.composition import composed
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, BinomialLoss
@@ -25,6 +25,7 @@ from ldp_audit.losses.moment_bound import (
     _log_lack,
 )
 from ldp_audit.losses.noise_losses import GaussianLoss
+from ldp_audit.mechanisms.blanket import Blanket
 from ldp_audit.mechanisms.log_space import expit
 
 
@@ -113,7 +114,7 @@ def test_only_sums_of_losses_whose_divergences_are_known_have_it() -> None:
     law, upper = WorstNeighbourhood(1.0, 20), GaussianLoss(3.0)
     assert MomentBound.of_sum(upper, [(law, 1)]) is upper
     assert MomentBound.of_sum(upper, [(WorstNeighbourhood(1.0, 5000), 7)]) is upper
-    assert MomentBound.of_sum(upper, [(law, 5), (clones(1.0, 20), 1)]) is upper
+    assert MomentBound.of_sum(upper, [(law, 5), (ShuffledReports(Blanket.of_laplace(1.0), 1.0, 20), 1)]) is upper
     assert MomentBound.of_sum(upper, [(GaussianLoss(1.0), 5)]) is upper
     found = MomentBound.of_sum(upper, [(law, 1), (GaussianLoss(1.0), 1)])
     assert isinstance(found, MomentBound)

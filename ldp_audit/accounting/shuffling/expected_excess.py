@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincc
 
-from ldp_audit.losses.binomial import log_binomial_at, stirling_error
+from ldp_audit.losses.binomial import log_binomial_at
 
 _NEAR = 1.0
 """Standard deviations within which the identity is used."""
@@ -34,22 +34,6 @@ _NEAR = 1.0
 _ENOUGH, _MOST_TERMS, _TINY = 2e-15, 1000, 1e-300
 
 Numbers = NDArray[np.float64]
-
-
-def log_fair_excess(counts: Numbers, gaps: Numbers) -> Numbers:
-    """ln E[(Bin(c, 1/2) - a)_+], shape of both; -inf where the level is not below c.
-
-    counts: whole numbers c >= 1 as floats.   gaps: c - a <= c/2, given as a difference, which keeps its digits where a
-    is nearly c.
-    """
-    c, gap = np.broadcast_arrays(np.asarray(counts, dtype=np.float64), np.asarray(gaps, dtype=np.float64))
-    found = np.full(c.shape, -np.inf)
-    inside = gap > 0
-    if inside.any():
-        c, gap = c[inside], gap[inside]
-        rest = np.ceil(gap) - 1  # k = c - rest
-        found[inside] = _log_excess(c - rest, rest, c / 2 - rest, gap - rest, _log_fair(c, rest), 0.5, 0.5)
-    return found
 
 
 @dataclass(frozen=True)
@@ -126,22 +110,6 @@ class Trials:
         """n p or n q, whichever is smaller, as a whole number and the fraction left."""
         mean = self.n * Fraction(min(self.p, self.q))
         return math.floor(mean), float(mean - math.floor(mean))
-
-
-def _log_fair(c: Numbers, rest: Numbers) -> Numbers:
-    """ln P(B = c - rest) in Loader's form; with v = 1 - 2 rest/c the two deviances add up to a series in v**2."""
-    k = c - rest
-    v = (k - rest) / c
-    square = v * v
-    series = np.zeros_like(v)
-    for order in range(14, 0, -1):
-        series = series * square + 1 / (order * (2 * order - 1))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        far = (1 + v) * np.log1p(v) + (1 - v) * np.log1p(-v)
-        inner = -c / 2 * np.where(np.abs(v) < 0.1, series * square, far)
-        inner = inner + stirling_error(c) - stirling_error(k) - stirling_error(rest)
-        inner = inner + 0.5 * np.log(c / (2 * math.pi * k * rest))
-    return np.where(rest == 0, -c * math.log(2), inner)
 
 
 def _log_excess(k: Numbers, rest: Numbers, ahead: Numbers, over: Numbers, logs: Numbers, p: float, q: float) -> Numbers:

@@ -32,6 +32,7 @@ from sympy import exp, oo
 
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import TwoLaplaceLoss
+from ldp_audit.mechanisms.blanket import Blanket
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
 from ldp_audit.mechanisms.finite_precision import FinitePrecision
@@ -134,6 +135,10 @@ class HistogramEncoding(OfValues):
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """See base."""
         return self.form().delta(epsilon)
+
+    def blanket(self) -> Blanket | None:
+        """See base: of bits."""
+        return self.form().blanket()
 
     def supports(self) -> Supports | Sums:
         """See base: of bits, their ones; numbers are summed."""

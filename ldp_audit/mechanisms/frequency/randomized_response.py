@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
+from ldp_audit.mechanisms.blanket import Blanket
 from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
 from ldp_audit.mechanisms.finite_precision import WholeWords
 from ldp_audit.mechanisms.inputs import array_of, numbers_of, whole_numbers
@@ -70,6 +71,16 @@ class RandomizedResponse(Mechanism):
     def responses(self) -> int:
         """See base."""
         return self.k
+
+    def blanket(self) -> Blanket:
+        """See base; the laws are those of three values, if there are as many."""
+        found = Blanket.of_two_levels(self.epsilon, 0.0, 1.0, self.k - 2.0)
+        if self.k == 2:
+            return found
+        truth = math.exp(-math.log1p((self.k - 1) * math.exp(-self.epsilon)))
+        lie = truth * math.exp(-self.epsilon)
+        each = lie + (truth - lie) * np.eye(3)
+        return replace(found, laws=np.column_stack([each, np.full(3, (self.k - 3) * lie)])[:, : 3 + (self.k > 3)])
 
     def inputs(self, count: int) -> NDArray[np.int64]:  # noqa: ARG002
         """See base: all of them."""

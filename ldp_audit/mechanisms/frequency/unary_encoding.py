@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import Expr, Rational
 
+from ldp_audit.mechanisms.blanket import Blanket
 from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
 from ldp_audit.mechanisms.finite_precision import WholeWords
 from ldp_audit.mechanisms.frequency.values import VALUES, OfValues, values_of
@@ -126,6 +127,10 @@ class UnaryEncoding(OfValues):
         """epsilon, where the first value's bit is one and the second's zero; 0 where both are the same."""
         own, other = self.logs()
         return Losses([self.epsilon], [own[1] + other[0]])
+
+    def blanket(self) -> Blanket:
+        """See base."""
+        return Blanket.of_bits(*self.logs(), self.k)
 
     def supports(self) -> Supports:
         """See base: a report supports the values of its ones."""

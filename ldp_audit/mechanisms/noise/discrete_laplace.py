@@ -34,6 +34,7 @@ from sympy import Abs, exp
 
 from ldp_audit.losses.discrete_loss import symmetric_loss
 from ldp_audit.losses.loss import PairLoss
+from ldp_audit.mechanisms.blanket import Blanket
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import numbers_of, whole_numbers
 from ldp_audit.mechanisms.mechanism import FamilyExample, Losses, Parameter
@@ -105,6 +106,11 @@ class DiscreteLaplace(IntegerNoise):
     def losses(self) -> Losses:
         """Those of two inputs as far apart as sensitivity and range allow; see the module's docstring."""
         return self._losses(self.sensitivity)
+
+    def blanket(self) -> Blanket | None:
+        """See base; clamping at an end of the inputs leaves the reports beyond it as they are: of one ratio."""
+        apart = min(self.replaced or self.sensitivity, self._length())
+        return Blanket.of_discrete_laplace(self.scale, int(apart))
 
     def moved(self, distance: float) -> PairLoss:
         """See `AdditiveNoise`."""

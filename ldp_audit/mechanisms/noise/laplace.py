@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import exp, oo
 
 from ldp_audit.losses.noise_losses import LaplaceLoss
+from ldp_audit.mechanisms.blanket import Blanket
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
 from ldp_audit.mechanisms.finite_precision import FinitePrecisionNoise
@@ -72,6 +73,10 @@ class Laplace(AdditiveNoise):
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats: sensitivity / scale."""
         return self.sensitivity / self.scale
+
+    def blanket(self) -> Blanket | None:
+        """See base."""
+        return None if self.replaced is None else Blanket.of_laplace(self.replaced / self.scale)
 
     def moved(self, distance: float) -> LaplaceLoss:
         """See `AdditiveNoise`."""

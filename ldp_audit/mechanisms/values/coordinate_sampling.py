@@ -21,6 +21,7 @@ from sympy import oo
 
 from ldp_audit.losses.composition import composed
 from ldp_audit.losses.loss import PairLoss
+from ldp_audit.mechanisms.blanket import Blanket
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, report_dtype
 from ldp_audit.mechanisms.log_space import levels
@@ -101,6 +102,10 @@ class CoordinateSampling(Mechanism):
     def pair_loss(self) -> PairLoss:
         """See base: that of k independent coordinates."""
         return composed([(pair_loss_of(self.coordinate()), self.k)])
+
+    def blanket(self) -> Blanket | None:
+        """See base: of one coordinate, as the report shows which it is."""
+        return self.coordinate().blanket() if self.k == 1 else None
 
     def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """All coordinates at one endpoint, and all at the other; shape (d,)."""

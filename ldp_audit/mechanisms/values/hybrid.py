@@ -20,9 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import Rational
 
+from ldp_audit.mechanisms.blanket import Blanket
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
 from ldp_audit.mechanisms.inputs import array_of, clip, in_interval, numbers_of, report_dtype
+from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.mechanism import BUDGET, FamilyExample, Losses, Mechanism
 from ldp_audit.mechanisms.randomness import NumpySource, Source
 from ldp_audit.mechanisms.short_words import Draw, mixed
@@ -82,6 +84,15 @@ class Hybrid(Mechanism):
         """epsilon, with the mixture of both parts' probabilities, as their outputs are disjoint."""
         parts = ((self.mixing(), Piecewise(self.epsilon)), (self._share_of_points(), TwoPoint(self.epsilon)))
         return Losses([self.epsilon], [math.log(sum(share * math.exp(m.losses().log_probs[0]) for share, m in parts))])
+
+    def blanket(self) -> Blanket:
+        """See base; of the two points, R_x/w is a mixture of that of the ends, and so the ends are worst in both parts.
+
+        The sizes are those of the parts in units of the low probability or density.
+        """
+        share = self.mixing() * math.exp(-self.epsilon / 2)  # of PM, times its low density
+        only = share * expit(-self.epsilon / 2) + self._share_of_points() * expit(-self.epsilon)
+        return Blanket.of_two_levels(self.epsilon, 0.0, only, share * math.tanh(self.epsilon / 4))
 
     def worst_pair(self) -> tuple[float, float]:
         """The two endpoints."""

@@ -18,8 +18,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldp_audit.mechanisms.blanket import Blanket
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, clip, in_interval, numbers_of, report_dtype, single
+from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.mechanism import BUDGET, FamilyExample, Losses, Mechanism
 from ldp_audit.mechanisms.randomness import BITS
 from ldp_audit.mechanisms.values.window_grid import WindowGrid, shared_out
@@ -70,6 +72,10 @@ class Piecewise(Mechanism):
     def losses(self) -> Losses:
         """epsilon, with probability t / (t + s): the inner intervals of the two endpoints are disjoint."""
         return Losses([self.epsilon], [-math.log1p(math.exp(-self.epsilon / 2))])
+
+    def blanket(self) -> Blanket:
+        """See base; all inner intervals have the length C - 1, of 2 C, and those of the ends are disjoint."""
+        return Blanket.of_two_levels(self.epsilon, 0.0, expit(-self.epsilon / 2), math.tanh(self.epsilon / 4))
 
     def worst_pair(self) -> tuple[float, float]:
         """The two endpoints; their inner intervals are disjoint, so they also attain delta()."""

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import Rational
 
+from ldp_audit.mechanisms.blanket import Blanket
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, clip, in_interval, numbers_of, report_dtype, single
 from ldp_audit.mechanisms.mechanism import BUDGET, FamilyExample, Losses, Mechanism
@@ -77,6 +78,11 @@ class SquareWave(Mechanism):
     def losses(self) -> Losses:
         """epsilon, with probability 2 b t/(2 b t + 1): as b < 1/2, the windows of the two endpoints are disjoint."""
         return Losses([self.epsilon], [-math.log1p(1 / (2 * _scaled_half_width(self.epsilon)))])
+
+    def blanket(self) -> Blanket:
+        """See base; all windows have the length 2 b, of 1 + 2 b, and those of the ends are disjoint."""
+        window = 2 * self.half_width()
+        return Blanket.of_two_levels(self.epsilon, 0.0, window, 1 - window)
 
     def worst_pair(self) -> tuple[float, float]:
         """The two endpoints; their windows are disjoint, so they also attain delta()."""

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
+from ldp_audit.mechanisms.blanket import Blanket
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.finite_precision import WholeWords
 from ldp_audit.mechanisms.inputs import array_of, as_reports, clip, in_interval, numbers_of, report_dtype
@@ -104,6 +105,10 @@ class TwoPoint(Mechanism):
     def losses(self) -> Losses:
         """epsilon, with probability t / (t + 1), for every center and radius (LDP-FL, Theorem 1)."""
         return Losses([self.epsilon], [-math.log1p(math.exp(-self.epsilon))])
+
+    def blanket(self) -> Blanket:
+        """See base; reports of inputs between the ends have mixtures of their laws."""
+        return Blanket.of_two_levels(self.epsilon, 0.0, 1.0, 0.0)
 
     def responses(self) -> int:
         """See base."""

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from ldp_audit.accounting.protocols.paper_claims import installed
 from ldp_audit.accounting.protocols.protocol import Protocol, Shuffling, Step
-from ldp_audit.accounting.shuffling.clones import MOST_EPSILON
+from ldp_audit.accounting.shuffling.pooled_reports import MOST_EPSILON
 from ldp_audit.mechanisms.frequency.randomized_response import RandomizedResponse
 from ldp_audit.mechanisms.values.layer_range import ClientRange, LayerRange
 from ldp_audit.training import local_training, models

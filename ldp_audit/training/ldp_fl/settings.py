@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from ldp_audit.accounting.shuffling.clones import MOST_EPSILON
+from ldp_audit.accounting.shuffling.pooled_reports import MOST_EPSILON
 from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.numerics import between, whole
 from ldp_audit.training.ldp_fl.value_noise import TWO_POINT, needs_epsilon, value_mechanism
