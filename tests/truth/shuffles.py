@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, permutations
 
+import numpy as np
 from flint import arb
 
 from tests.truth import parts
@@ -75,8 +76,10 @@ def shuffling(rng: Rng) -> Asked:
         code, truth = f"shuffle(RandomizedResponse({epsilon!r}, k={k}), {n})", _of_placings(rows, placed, epsilon)
     elif choice < 0.8:
         code, truth = _placed(rng, epsilon)
-    else:
+    elif choice < 0.9:
         code, truth = _of_clones(rng, epsilon)
+    else:
+        code, truth, epsilon = _of_channel(rng, epsilon)
     return asked(rng, code, truth, epsilon)
 
 
@@ -111,3 +114,21 @@ def _of_clones(rng: Rng, epsilon: float) -> tuple[str, Truth]:
     found = shuffled(first, second, [second] * (n - 1))
     cap = clones(epsilon, n)
     return f"shuffle({part.code}, {n})", Truth((found, found.back()), epsilon, (cap, cap.back()))
+
+
+def _of_channel(rng: Rng, size: float) -> tuple[str, Truth, float]:
+    """A table of whole masses of ratios up to e**size, about: all pairs of inputs, and the others placed in each way."""
+    inputs, outputs, n = (int(rng.integers(low, high)) for low, high in ((2, 4), (2, 4), (2, 6)))
+    weights = np.exp(size * rng.random((inputs, outputs)))
+    if rng.random() < 0.3:  # nearly alike but for an output
+        weights = 1 + weights * (rng.random(weights.shape) < 0.3)
+    table = [1 + rng.multinomial(2**40 - outputs, row / row.sum()) for row in weights]
+    listed = ", ".join("[" + ", ".join(f"'{mass}/{2**40}'" for mass in row) + "]" for row in table)
+    rows = [[fraction(int(mass), 2**40) for mass in row] for row in table]
+    found = tuple(
+        shuffled(rows[first], rows[second], [rows[one] for one in others])
+        for others in combinations_with_replacement(range(inputs), n - 1)
+        for first, second in permutations(range(inputs), 2)
+    )
+    top = max(math.log(p / q) for one, two in permutations(table, 2) for p, q in zip(one, two, strict=True))
+    return f"shuffle(FiniteChannel([{listed}]), {n})", Truth(found, top), top

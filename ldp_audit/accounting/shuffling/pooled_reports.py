@@ -57,6 +57,8 @@ _SMOOTH, _LEAST_SMOOTH, _MOST_SMOOTH = 0.02, 0.1, 0.3
 """theta tau, as a share of theta times the width of the saddle; its least and its largest value."""
 _CLOSE, _FINER, _MOST_ANGLES = 0.03, 8.0, 1 << 18
 """The difference of the bounds above which tau becomes so many times smaller, if angles are no more than these."""
+_MOST_OF_ALL = 1 << 24
+"""The angles beyond which, for a delta below e**-1e6, Chernoff's bound is all that is known."""
 _HARDLY = 0.9
 """The share of the difference that must go for tau to become still smaller."""
 _LEFT_OUT = 7.5
@@ -73,6 +75,8 @@ _WIDEST, _STEEPEST, _MOST_LAWS = 4, 2, 64
 _GRID, _ROUNDS = 24, 4
 _BESIDE = np.array([0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 11.0])
 """The places a of the bounds on repeated terms, over theta."""
+_NEAR = np.array([-7.0, 7.0])
+"""More of them, from theta, in inverse widths: the best ones of normal sums."""
 _USUAL = -14.0
 """ln of a usual delta."""
 _LEVELS = 120
@@ -286,6 +290,8 @@ class _Tilted:
     def log_mean(self, end: int) -> float:
         """A lower (0) or an upper (1) bound of ln E[sum_+], with less noise where a probable sum is next to 0."""
         tau = min(max(_SMOOTH * self.theta * self._width, _LEAST_SMOOTH), _MOST_SMOOTH) / self.theta
+        if _LEFT_OUT / tau * self._period(tau)[0] * self.values.size > _MOST_OF_ALL:
+            return self._log_total - 1 - math.log(self.theta) + self._rounding if end else -math.inf  # by Chernoff
         found = self._smoothed(tau)
         while found.bump > _CLOSE * found.above and found.angles * _FINER < _MOST_ANGLES:
             tau, before = tau / _FINER, found
@@ -358,8 +364,8 @@ class _Tilted:
     def _period(self, tau: float) -> tuple[float, float]:
         """N, and a bound on the repeated terms of the upper f, in units of L(theta)."""
         theta = self.theta
-        beside = theta * _BESIDE
-        beside = beside[beside < -_DEEPEST]
+        beside = np.concatenate([theta * _BESIDE, theta + _NEAR / self._width])
+        beside = beside[(beside > 0) & (beside < -_DEEPEST)]
         logs = _log_transforms(self.n, self.rest, self.masses, self.values, beside) - self._log_total
         logs += (beside * tau) ** 2 / 2 - 1 - np.log(beside) + self._rounding
         away, left = np.abs(beside - theta), beside < theta
