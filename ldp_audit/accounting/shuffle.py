@@ -32,8 +32,8 @@ from ldp_audit.accounting.shuffling.pooled_reports import MOST_CLIENTS, MOST_EPS
 from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhood, one_end
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, pure_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
-from ldp_audit.losses.hulls import dominated_atoms, dominating_atoms
-from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.hulls import atoms_above, atoms_below
+from ldp_audit.losses.loss import PairLoss, known_atoms
 from ldp_audit.mechanisms.blanket import Blanket
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.mechanism import Mechanism, pair_loss_of
@@ -44,6 +44,8 @@ MOST_PLACED = 350.0
 
 _LEAST_LOG = -700.0
 """The least ln of a probability whose share of another is a float."""
+_MOST_ATOMS = 200
+"""Atoms of a loss whose reports are shuffled, about."""
 
 Others = Literal["worst", "one end", "center"]
 
@@ -135,14 +137,14 @@ def _epsilon_of(mechanism: Any) -> float:
 
 def _of_loss(report: PairLoss, epsilon0: float) -> Blanket:
     """The blanket of all reports whose losses this one dominates; laws of two inputs where it is that of a pair."""
-    above = dominating_atoms(report)
+    above = known_atoms(report, _MOST_ATOMS) or atoms_above(report, count=_MOST_ATOMS)
     first = np.exp(np.maximum(above.log_probabilities, _LEAST_LOG))
     second = first * np.exp(-above.losses)
     pair = report.sides().lower
     attained = pair.known() if pair is not report or report.known() is not None else None
     laws = np.empty((0, 1))
     if attained is not None and attained.supremum() > 0:
-        below = dominated_atoms(attained)
+        below = known_atoms(attained, _MOST_ATOMS) or atoms_below(attained, _MOST_ATOMS)
         own = np.exp(below.log_probabilities)
         laws = np.array([own, own * np.exp(-below.losses)])
     shared = (first + second) * (math.exp(-epsilon0) / 2)

@@ -23,6 +23,7 @@ upper end x: the ends are the worst pair.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -79,21 +80,29 @@ class Blanket:
         return cls(w, np.stack([p, q]), np.stack([q, p]), laws[:, laws.max(axis=0) > 0], assumes)
 
     @classmethod
-    def of_two_levels(cls, epsilon: float, both: float, only: float, neither: float, none: float = 0.0) -> Blanket:
+    def of_two_levels(
+        cls, epsilon: float, both: float, only: float, neither: float, none: float = 0.0, third: Sequence[float] = ()
+    ) -> Blanket:
         """Of reports whose density is t times as high on a part of the outcomes as elsewhere, equally for all inputs.
 
         epsilon: ln t, nats.   both, only, neither: the sizes of the parts on which two inputs are high, one of them
         alone, and none, in any unit, where `only` is as large as for any pair.   none: the probability of no report.
+        third: how much of both, of the first's, of the second's and of neither a third input is high on, if known.
 
         With w the low density everywhere, X has the values t - e**epsilon, 1 - t e**epsilon on `only`, and t (1 -
         e**epsilon), 1 - e**epsilon on the rest. The first two have the sum of the others and lie outside them, so X
         grows with `only` in the convex order.
         """
-        t = math.exp(epsilon)
+        t, sizes = math.exp(epsilon), np.array([both, only, only, neither])
         low = (1 - none) / (t * (both + only) + (only + neither))
-        sizes = low * np.array([both, only, only, neither])
-        p, q = (np.append(sizes * np.array(one), none) for one in ([t, t, 1, 1], [t, 1, t, 1]))
-        return cls.of_pair(np.append(sizes, none), p, q, np.stack([p, q]))
+        high = np.array([[t, t, 1, 1], [t, 1, t, 1]])
+        w, (p, q) = np.append(low * sizes, none), np.append(low * sizes * high, [[none], [none]], axis=1)
+        if not len(third):
+            return cls.of_pair(w, p, q, np.stack([p, q]))
+        inside = np.array(third)
+        cells = low * np.append(sizes - inside, inside)
+        rows = cells * np.array([*np.tile(high, 2), [1, 1, 1, 1, t, t, t, t]])
+        return cls.of_pair(w, p, q, np.append(rows, np.full((3, 1), none), axis=1))
 
     @classmethod
     def of_bits(cls, own: tuple[float, float], other: tuple[float, float], k: int) -> Blanket:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -101,7 +102,14 @@ class Staircase(Mechanism):
         (favoured, others), only = self.sides(), self.only_first()
         total = favoured + others
         both, alone, neither = (float(one / total) for one in (favoured - only, only, others - only))
-        return Blanket.of_two_levels(self.exact_epsilon(), both, alone, neither, math.exp(self.none_log_prob()))
+        third = [float(one / total) for one in self.third_favours()]
+        return Blanket.of_two_levels(self.exact_epsilon(), both, alone, neither, math.exp(self.none_log_prob()), third)
+
+    def third_favours(self) -> Sequence[int | Fraction]:
+        """How many outputs a third input favours, of those that the two of `only_first` both favour, the first alone,
+        the second alone, and neither; for lower bounds on shuffled reports, and empty where it is not known.
+        """
+        return ()
 
     def log_prob(self, y: Any, x: Any) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, nats; broadcasts; -inf off the support."""

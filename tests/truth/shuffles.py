@@ -117,7 +117,7 @@ def _of_clones(rng: Rng, epsilon: float) -> tuple[str, Truth]:
 
 
 def _of_channel(rng: Rng, size: float) -> tuple[str, Truth, float]:
-    """A table of whole masses of ratios up to e**size, about: all pairs of inputs, and the others placed in each way."""
+    """Whole masses of ratios up to e**size, about: all pairs of inputs, and the others placed in each way."""
     inputs, outputs, n = (int(rng.integers(low, high)) for low, high in ((2, 4), (2, 4), (2, 6)))
     weights = np.exp(size * rng.random((inputs, outputs)))
     if rng.random() < 0.3:  # nearly alike but for an output

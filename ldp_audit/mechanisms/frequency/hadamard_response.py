@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 from typing import Any, Literal
 
@@ -85,6 +86,15 @@ class HadamardResponse(OfValues, Staircase):
     def only_first(self) -> int:
         """Half of a half: two rows agree in half of the columns."""
         return self.sides()[0] // 2
+
+    def third_favours(self) -> Sequence[Fraction]:
+        """Half of each part, as the bit makes three rows independent; without it, where two rows agree: their product.
+
+        The rows of the first three values are 1, 2 and 3.
+        """
+        quarter, none = Fraction(sum(self.sides()), 4), Fraction(0)
+        found = (quarter / 2,) * 4 if self.kind == "bit" else (quarter, none, none, quarter)
+        return found if self.k > 2 else ()
 
     def supports(self) -> Supports:
         """See base: a report supports the values of whose half it is, the own one and half of the others."""

@@ -105,6 +105,18 @@ class LocalHashing(OfValues, Staircase):
         """The seeds for which two values have different hashes."""
         return self.seeds() // self.hashes() * (self.hashes() - 1)
 
+    def third_favours(self) -> Sequence[int]:
+        """Those of the value 0, whose hash is 0.
+
+        Of several digits, the hashes of two values of one digit 1 are independent of each other. Of one digit, 1 and 2
+        have the hashes a and 2 a: both agree with 0 for the seed 0, and else none.
+        """
+        seeds, hashes = self.seeds(), self.hashes()
+        if seeds > hashes:
+            one = seeds // hashes // hashes
+            return one, one * (hashes - 1), one * (hashes - 1), one * (hashes - 1) ** 2
+        return (1, 0, 0, hashes - 1) if self.k > 2 else ()
+
     def supports(self) -> Supports:
         """See base: a report supports the values of its hash; another value's is the same for 1/g of the seeds."""
         away = math.log(self.hashes() - 1)

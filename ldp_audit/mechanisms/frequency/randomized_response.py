@@ -73,14 +73,9 @@ class RandomizedResponse(Mechanism):
         return self.k
 
     def blanket(self) -> Blanket:
-        """See base; the laws are those of three values, if there are as many."""
-        found = Blanket.of_two_levels(self.epsilon, 0.0, 1.0, self.k - 2.0)
-        if self.k == 2:
-            return found
-        truth = math.exp(-math.log1p((self.k - 1) * math.exp(-self.epsilon)))
-        lie = truth * math.exp(-self.epsilon)
-        each = lie + (truth - lie) * np.eye(3)
-        return replace(found, laws=np.column_stack([each, np.full(3, (self.k - 3) * lie)])[:, : 3 + (self.k > 3)])
+        """See base."""
+        third = (0.0, 0.0, 0.0, 1.0) if self.k > 2 else ()
+        return Blanket.of_two_levels(self.epsilon, 0.0, 1.0, self.k - 2.0, third=third)
 
     def inputs(self, count: int) -> NDArray[np.int64]:  # noqa: ARG002
         """See base: all of them."""

@@ -91,6 +91,12 @@ class SubsetSelection(OfValues, Staircase):
         """Sets with one value and without another."""
         return math.comb(self.k - 2, self.size() - 1)
 
+    def third_favours(self) -> Sequence[int]:
+        """Sets with a third value and both, one, the other, or neither of two."""
+        drawn = (math.comb(self.k - 3, left) if left >= 0 else 0 for left in (self.size() - 3, self.size() - 2))
+        both, one = drawn if self.k > 2 else (0, 0)
+        return (both, one, one, math.comb(self.k - 3, self.size() - 1)) if self.k > 2 else ()
+
     def report_bits(self) -> float:
         """See base; from logarithms of factorials, as the binomial coefficient of a large k takes minutes."""
         return (

@@ -11,6 +11,7 @@ Source: Duchi, Jordan, Wainwright, "Minimax Optimal Procedures for Locally Priva
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -87,6 +88,10 @@ class DuchiBall(Staircase):
     def only_first(self) -> Fraction:
         """All on v's side, as the second input is opposite; those within the ball have mixtures of two such laws."""
         return Fraction(1, 2)
+
+    def third_favours(self) -> Sequence[Fraction]:
+        """Half of each half: of a vector at a right angle to both."""
+        return () if self.d == 1 else (Fraction(0), Fraction(1, 4), Fraction(1, 4), Fraction(0))
 
     def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Two opposite vectors of length 1, which attain exact_epsilon() and delta()."""

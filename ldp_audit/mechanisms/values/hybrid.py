@@ -12,7 +12,7 @@ Source: Wang et al. (ICDE 2019), the hybrid mechanism for one dimension.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -92,7 +92,11 @@ class Hybrid(Mechanism):
         """
         share = self.mixing() * math.exp(-self.epsilon / 2)  # of PM, times its low density
         only = share * expit(-self.epsilon / 2) + self._share_of_points() * expit(-self.epsilon)
-        return Blanket.of_two_levels(self.epsilon, 0.0, only, share * math.tanh(self.epsilon / 4))
+        found = Blanket.of_two_levels(self.epsilon, 0.0, only, share * math.tanh(self.epsilon / 4))
+        # of the ends and of 0
+        parts = ((self.mixing(), Piecewise(self.epsilon)), (self._share_of_points(), TwoPoint(self.epsilon)))
+        laws = [part * mechanism.blanket().laws for part, mechanism in parts if part]
+        return replace(found, laws=np.concatenate(laws, axis=1))
 
     def worst_pair(self) -> tuple[float, float]:
         """The two endpoints."""

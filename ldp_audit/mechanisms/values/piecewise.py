@@ -74,8 +74,14 @@ class Piecewise(Mechanism):
         return Losses([self.epsilon], [-math.log1p(math.exp(-self.epsilon / 2))])
 
     def blanket(self) -> Blanket:
-        """See base; all inner intervals have the length C - 1, of 2 C, and those of the ends are disjoint."""
-        return Blanket.of_two_levels(self.epsilon, 0.0, expit(-self.epsilon / 2), math.tanh(self.epsilon / 4))
+        """See base; all inner intervals have the length C - 1, of 2 C, and those of the ends are disjoint.
+
+        That of 0 meets each of them by half of C - 3, if at all.
+        """
+        window, reach = expit(-self.epsilon / 2), self.reach()
+        shared = max(0.0, (reach - 3) / (4 * reach))
+        third = (0.0, shared, shared, window - 2 * shared)
+        return Blanket.of_two_levels(self.epsilon, 0.0, window, math.tanh(self.epsilon / 4), third=third)
 
     def worst_pair(self) -> tuple[float, float]:
         """The two endpoints; their inner intervals are disjoint, so they also attain delta()."""

@@ -80,9 +80,14 @@ class SquareWave(Mechanism):
         return Losses([self.epsilon], [-math.log1p(1 / (2 * _scaled_half_width(self.epsilon)))])
 
     def blanket(self) -> Blanket:
-        """See base; all windows have the length 2 b, of 1 + 2 b, and those of the ends are disjoint."""
+        """See base; all windows have the length 2 b, of 1 + 2 b, and those of the ends are disjoint.
+
+        That of 1/2 meets each of them by 2 b - 1/2, if at all.
+        """
         window = 2 * self.half_width()
-        return Blanket.of_two_levels(self.epsilon, 0.0, window, 1 - window)
+        shared = max(0.0, window - 0.5)
+        third = (0.0, shared, shared, window - 2 * shared)
+        return Blanket.of_two_levels(self.epsilon, 0.0, window, 1 - window, third=third)
 
     def worst_pair(self) -> tuple[float, float]:
         """The two endpoints; their windows are disjoint, so they also attain delta()."""

@@ -16,7 +16,7 @@ Source: LDP-FL (Sun, Qian, Chen, IJCAI 2021), eq. (2); Duchi et al., JASA 113 (2
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -108,7 +108,8 @@ class TwoPoint(Mechanism):
 
     def blanket(self) -> Blanket:
         """See base; reports of inputs between the ends have mixtures of their laws."""
-        return Blanket.of_two_levels(self.epsilon, 0.0, 1.0, 0.0)
+        found = Blanket.of_two_levels(self.epsilon, 0.0, 1.0, 0.0)
+        return replace(found, laws=np.append(found.laws, [[0.5, 0.5]], axis=0))
 
     def responses(self) -> int:
         """See base."""
