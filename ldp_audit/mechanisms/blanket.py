@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
 
-_DOWN = 1 - 2.0**-46
+_DOWN = 1 - 2.0**-44
 """Masses of a blanket are rounded down by this, which is more than their errors."""
 _LEAST_CELLS, _MOST_CELLS, _CELLS_A_NAT = 32, 400, 8
 """Cells of a density between two inputs: their ratio of probabilities changes by an eighth of a nat in each."""
@@ -60,7 +60,8 @@ class Blanket:
     @classmethod
     def of_laws(cls, laws: Numbers) -> Blanket | None:
         """From the laws of all inputs, shape (inputs, outcomes); None where they have too many pairs."""
-        laws = laws[:, laws.max(axis=0) > 0]
+        merged, times = np.unique(laws[:, laws.max(axis=0) > 0], axis=1, return_counts=True)  # equal outcomes
+        laws = merged * times
         shared, count = laws.min(axis=0), len(laws)
         if count * (count - 1) * shared.size > _MOST_CELL_PAIRS:
             return None

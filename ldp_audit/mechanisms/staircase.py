@@ -31,6 +31,9 @@ from ldp_audit.mechanisms.mechanism import Losses, Mechanism
 from ldp_audit.mechanisms.randomness import Source, rarer_words
 from ldp_audit.numerics import log_ratio
 
+_LISTED, _LISTED_EPSILON = 32, 30.0
+"""The values whose laws are listed, and the epsilon up to which their logarithms have the digits."""
+
 Logs = tuple[float, float, float]
 """Log probabilities of one favoured output, of one other output, and of none."""
 
@@ -98,7 +101,15 @@ class Staircase(Mechanism):
         return Losses([self.exact_epsilon()], [share + self.favoured_log_prob()])
 
     def blanket(self) -> Blanket:
-        """See base; inputs between others, as those within a ball, have mixtures of their laws, and so lower bounds."""
+        """See base; inputs between others, as those within a ball, have mixtures of their laws, and so lower bounds.
+
+        Few values may have more in common than the low probability of every report: theirs is from all their laws.
+        """
+        reports, values = self.reports(), self.inputs(1)
+        if reports and values is not None and len(values) <= _LISTED and self.exact_epsilon() <= _LISTED_EPSILON:
+            rows = [[float(self.log_prob(report, value)) for report in reports] for value in values]
+            if (found := Blanket.of_laws(np.exp(rows))) is not None:
+                return found
         (favoured, others), only = self.sides(), self.only_first()
         total = favoured + others
         both, alone, neither = (float(one / total) for one in (favoured - only, only, others - only))

@@ -51,7 +51,7 @@ MOST_EPSILON = 700.0
 
 Numbers = NDArray[np.float64]
 
-_OF_A_MASS = 64 * EPS
+_OF_A_MASS = 256 * EPS
 """The relative rounding of a probability, over a mass, times e**epsilon."""
 _SMOOTH, _LEAST_SMOOTH, _MOST_SMOOTH = 0.02, 0.1, 0.3
 """theta tau, as a share of theta times the width of the saddle; its least and its largest value."""
@@ -350,7 +350,7 @@ class _Tilted:
         """The relative rounding of L(theta), n times that of a weight, and of the logarithm's."""
         exponents = np.minimum(np.abs(self.theta * self.values), -_DEEPEST)
         log_mean = abs(math.log(self.rest + float(self._weights.sum())))
-        return EPS * (self.n * (64 + 2 * float(exponents.max()) + 4 * log_mean) + 64)
+        return EPS * (self.n * (256 + 2 * float(exponents.max()) + 4 * log_mean) + 64)
 
     @cached_property
     def _width(self) -> float:
