@@ -13,7 +13,7 @@ WHEELS = $$($(BIN)/python -m pip config get global.find-links 2>/dev/null | tr '
 QUICKLY = UV_FIND_LINKS="$(WHEELS)" $(BIN)/uv pip install --quiet --python $(1) $(2) 2>/dev/null || \
 	$(BIN)/python -m pip --python $(1) install --quiet --disable-pip-version-check $(2)
 
-.PHONY: help report data reproduce docs notebooks fuzz site bench bench-samplers bench-coverage bench-accounting bench-everyday bench-auditors bench-implementation bench-training bench-reading gpu golden nightly findings package sbom test test-slow test-floors test-peers lint format constraints hashes clean
+.PHONY: help report data reproduce docs notebooks fuzz site bench bench-samplers bench-coverage bench-accounting bench-everyday bench-auditors bench-implementation bench-training bench-reading bench-shuffles gpu golden nightly findings package sbom test test-slow test-floors test-peers lint format constraints hashes clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -97,6 +97,9 @@ bench-accounting: $(VENV)/.installed-dev ## compositions beside peers; PEERS="--
 
 bench-everyday: $(VENV)/.installed-dev ## everyday questions beside three limits; PEERS="--peer dp_accounting=PYTHON"
 	$(BIN)/python benchmarks/everyday.py $(PEERS)
+
+bench-shuffles: $(VENV)/.installed-dev ## the bounds on shuffled reports of all mechanisms; ARGS="--only Laplace"
+	$(BIN)/python benchmarks/shuffles.py $(ARGS)
 
 bench-implementation: $(VENV)/.installed-dev ## seconds and memory of enumerating 2**24 words
 	$(BIN)/python benchmarks/implementation.py

@@ -1,1 +1,1 @@
-"""Shuffled reports and one client: exact distributions, bounds by clones, published theorems."""
+"""Shuffled reports and one client: exact distributions, bounds by what all reports have in common."""

@@ -12,8 +12,7 @@ upper report that is likelier under the first hypothesis,
     delta(epsilon) = (b - a)/n E[(B - x)_+],   x = n p + n (e**epsilon - 1)/(b - a),   n - x = n b/(b - a).
 
 The loss rises with the count, from ln(l/l') to ln(u/u'), and is epsilon at x. `event_count` lists the counts one by one
-where they are few, and is this loss beyond. An observer of shuffled reports can count those in a set: for reports of
-two values the count is a sufficient statistic; for other mechanisms it is a post-processing, so a lower bound.
+where they are few, and is this loss beyond. For reports of two values the count is a sufficient statistic.
 
 For others whose chances are known one by one (`placed_count`), the loss at k is a function of q(k - 1)/q(k) for the
 distribution q of their count (`anonymous_counts`), also where q(k) underflows.
