@@ -45,9 +45,6 @@ REPORTS: dict[str, Callable[[float], Any]] = {
     "DuchiVector, 3 numbers": lambda e: mechanisms.DuchiVector(e, 3),
     "DuchiBall, 3 numbers": lambda e: mechanisms.DuchiBall(e, 3),
     "PrivUnit, 5 numbers": lambda e: mechanisms.PrivUnit(e, 5),
-    "ExponentialMechanism, 4 candidates": lambda e: mechanisms.ExponentialMechanism(e, 4),
-    "PermuteAndFlip, 4 candidates": lambda e: mechanisms.PermuteAndFlip(e, 4),
-    "NoisyMaximum, 4 candidates": lambda e: mechanisms.NoisyMaximum(e, 4),
     "CoordinateSampling, Piecewise": lambda e: mechanisms.CoordinateSampling(mechanisms.Piecewise, e, 4, 1),
 }
 """By name, from the epsilon of one report."""

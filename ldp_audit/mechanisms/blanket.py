@@ -75,10 +75,12 @@ class Blanket:
 
     @classmethod
     def of_pair(cls, shared: Numbers, first: Numbers, second: Numbers, laws: Numbers, assumes: str = "") -> Blanket:
-        """From the table of one pair, shape (m,) each, and the reversed one; outcomes without mass go."""
+        """From the table of a pair, shape (m,) each, and the reversed one if it is another; outcomes of no mass go."""
         kept = shared > 0
         w, p, q = shared[kept] * _DOWN, first[kept], second[kept]
-        return cls(w, np.stack([p, q]), np.stack([q, p]), laws[:, laws.max(axis=0) > 0], assumes)
+        tables = [np.stack(one)[:, np.lexsort(one)] for one in ([w, p, q], [w, q, p])]
+        count = 1 if np.array_equal(*tables) else 2
+        return cls(w, np.stack([p, q])[:count], np.stack([q, p])[:count], laws[:, laws.max(axis=0) > 0], assumes)
 
     @classmethod
     def of_two_levels(

@@ -243,7 +243,7 @@ def log_chernoff(n: int, masses: Numbers, values: Numbers) -> Numbers:
     """Upper bounds of `log_excess` but for rounding, a factor of about ten apart from it; values of shape (..., m)."""
     top = values.max(axis=-1)
     rest, found = max(0.0, 1 - math.fsum(masses.tolist())), np.full(top.shape, math.inf)
-    for share in np.geomspace(1e-9, 1.0, 60):
+    for share in np.geomspace(1e-9, 1.0, 30):
         theta = np.where(top > 0, share * _FARTHEST / np.maximum(top, 1e-300), 0.0)
         logs = n * np.log(rest + np.exp(theta[..., None] * values) @ masses) - 1 - np.log(np.maximum(theta, 1e-300))
         found = np.minimum(found, logs)
