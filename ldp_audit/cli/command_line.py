@@ -22,7 +22,7 @@ from ldp_audit.cli.console import say
 from ldp_audit.files import check_place
 from ldp_audit.workers import SchedulerLostError
 
-HOLDS, BAD_INPUT, INTERRUPTED = 0, 2, 130
+HOLDS, BAD_INPUT, INTERRUPTED, UNREAD = 0, 2, 130, 141
 
 COMMANDS = {
     "check": "settle a paper's claims, or your own, and write the report",
@@ -39,6 +39,18 @@ COMMANDS = {
     "completion": "print a script that completes commands and options in a shell",
 }
 """The help text of each command of the core; papers and other packages add theirs (`registry.COMMANDS`)."""
+
+EXIT_CODES = {
+    "check": {1: "what --fail-on names was found"},
+    "recheck": {1: "a proof was refused, or a statement differs"},
+    "choose": {1: "no mechanism is usable"},
+    "audit": {1: "the claim is violated", 3: "inconclusive: the audit had no power to find a violation"},
+    "train": {1: "an audit found a violation"},
+    "report": {1: "what --fail-on names was found, in a claim or an audit"},
+    "doctor": {1: "a package that is needed is missing"},
+}
+"""What each command's exit codes mean, beside those that all have: 0 done, 2 bad input, 130 interrupted, and 141 where
+the reader of its output has closed the pipe before the end, as other programs have it."""
 
 INSTALL = {"training": "pip install '.[training]', in a clone", "dask": "pip install '.[dask]', in a clone"}
 """How to install each extra."""
@@ -68,7 +80,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
             return options.run(options)
     except BrokenPipeError:  # the reader of our output (`| head`) has closed it
         sys.stderr.close()
-        return HOLDS
+        return UNREAD  # not 0, which would pass a gate whose verdict nobody has read
     except KeyboardInterrupt:
         say(f"ldp-audit {options.command}: interrupted; {_kept(options)}", sys.stderr)
         return INTERRUPTED
@@ -127,7 +139,10 @@ def command_parser(commands: Sequence[str] | None = None) -> argparse.ArgumentPa
     parser = argparse.ArgumentParser(
         prog="ldp-audit",
         description="Check, audit and account for local differential privacy.",
-        epilog="exit codes: 0 holds, 1 a violation or refutation was found, 2 bad input, 3 an audit without power",
+        epilog=(
+            "exit codes: 0 done; 1 something was found, which the --help of each command names; 2 bad input; "
+            "3 an audit without power; 130 interrupted"
+        ),
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     listed = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -144,7 +159,14 @@ def command_parser(commands: Sequence[str] | None = None) -> argparse.ArgumentPa
             module = others[name] if name in others else import_module(f"ldp_audit.cli.{name}")
             command.set_defaults(run=module.run)
             module.add_arguments(command)
+            command.epilog = "\n".join(filter(None, (command.epilog, _exit_codes(name))))
     return parser
+
+
+def _exit_codes(command: str) -> str:
+    """Those of the command, in words."""
+    codes = {0: "done", **EXIT_CODES.get(command, {}), BAD_INPUT: "bad input", INTERRUPTED: "interrupted"}
+    return f"exit codes: {'; '.join(f'{code} {says}' for code, says in sorted(codes.items()))}"
 
 
 def _summary(module: ModuleType) -> str:

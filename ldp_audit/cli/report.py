@@ -48,12 +48,18 @@ def add_arguments(report: argparse.ArgumentParser) -> None:
         choices=SECTIONS,
         help="the shipped section beside things of yours; may be repeated",
     )
-    add("--fail-on", choices=["refuted", "undecided"], help="exit 1, and fail in junit.xml, as `check` does")
+    add(
+        "--fail-on",
+        choices=["refuted", "undecided"],
+        help="exit 1, and fail in junit.xml, if a claim is refuted or an audit violated; or not even decided",
+    )
     add("--quiet", action="store_true", help="no progress")
 
 
 def run(options: argparse.Namespace) -> int:
     """Gather, write, print the place; 1 for `--fail-on`, 2 for a malformed claim, else 0; or ValueError."""
+    from collections import Counter
+
     from ldp_audit.reports import junit, write
     from ldp_audit.reports.sections import whole
 
@@ -69,14 +75,17 @@ def run(options: argparse.Namespace) -> int:
     if report["claims"]:
         others = "; of the papers' own" if report["not_the_papers"] else ""
         say(f"{len(report['claims'])} claims{others}: {counts or 'none'}")
+    found = Counter(one.verdict or "no claim" for one in junit.audited(report))
+    if found:
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in found.most_common())
+        say(f"{found.total()} audit{'s' * (found.total() > 1)}: {counts}")
     size = sum(len(text.encode()) for text in files.values()) / 1e6
     say(
         f"report: {options.out / 'index.html'} ({len(files)} files, {size:.1f} MB, {time.perf_counter() - start:.0f} s)"
     )
     for error in report["failed"]:
         say(f"not settled: {error}", sys.stderr)
-    refused = any(junit.fails(claim, options.fail_on) for claim in report["claims"])
-    return 2 if report["failed"] else int(refused)
+    return 2 if report["failed"] else int(junit.gate(report, options.fail_on))
 
 
 def _gathered(options: argparse.Namespace, progress: Progress) -> dict[str, Any]:

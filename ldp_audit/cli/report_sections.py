@@ -28,6 +28,12 @@ AUDITED: tuple[tuple[str, tuple[float, float] | None, str], ...] = (
 )
 """The audits: target, inputs (None: a mechanism's worst pair), and reason; the claimed epsilon is 1."""
 
+_VERDICTS = {
+    "audit": ("violated", "consistent", "inconclusive"),
+    "implementation": ("violated", "holds", "not refuted", None),
+}
+"""What each kind of result may say."""
+
 _SAMPLES = 50_000
 _WIDTH = 1e-2
 
@@ -185,6 +191,8 @@ def audits_read(paths: Sequence[Path]) -> list[dict[str, Any]]:
         with reading(path, "ldp-audit audit --json"):
             target = (document.get("counted") or {}).get("target") or path.stem
             one = {"target": str(target), "about": f"Read from {path.name}.", **document}
+            if one["verdict"] not in _VERDICTS[document["kind"]]:  # one that no gate knows would pass it
+                raise KeyError(f"verdict {one['verdict']!r}")
             _check_rendering(lambda one=one: _audit_section(one))
             found.append(one)
     return found

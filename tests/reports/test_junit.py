@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, fromstring
 import pytest
 
 from ldp_audit.reports import junit
-from tests.reports.whole_report import HOSTILE, hostile_report, whole_report
+from tests.reports.whole_report import HOSTILE, hostile_report, whole_report, without_sections
 
 
 def cases(text: str) -> dict[tuple[str, str], Element]:
@@ -23,7 +23,7 @@ def part(case: Element, path: str) -> Element:
 
 
 def test_every_claim_is_a_case_and_none_fails_unasked() -> None:
-    report = whole_report()
+    report = without_sections(whole_report())
     found = cases(junit.render(report))
     assert list(found) == [(claim["paper"], claim["id"]) for claim in report["claims"]]
     assert not any(one.find("failure") is not None for one in found.values())
@@ -34,7 +34,7 @@ def test_every_claim_is_a_case_and_none_fails_unasked() -> None:
 
 @pytest.mark.parametrize(("fail_on", "failing"), [("refuted", {"T-2"}), ("undecided", {"T-2", "T-1"})])
 def test_what_fails_is_what_is_asked_for(fail_on: str, failing: set[str]) -> None:
-    report = whole_report()
+    report = without_sections(whole_report())
     report["claims"][0]["verdict"] = "UNDECIDED"
     text = junit.render(report, fail_on)
     failed = {key for key, one in cases(text).items() if one.find("failure") is not None}
@@ -47,7 +47,7 @@ def test_what_fails_is_what_is_asked_for(fail_on: str, failing: set[str]) -> Non
 @pytest.mark.parametrize(("verdict", "failing"), [("REFUTED", 1), ("UNDECIDED", 0), ("PROVED", 0)])
 def test_a_correction_fails_as_its_claim_does(verdict: str, failing: int) -> None:
     """Would catch a false "what is true instead" of a claim that is proved."""
-    report = whole_report()
+    report = without_sections(whole_report())
     (claim,) = (one for one in report["claims"] if one["corrected"])
     claim["verdict"], claim["corrected"]["verdict"] = "PROVED", verdict
     failures = [one.find("failure") for one in cases(junit.render(report, "refuted")).values()]
@@ -57,7 +57,7 @@ def test_a_correction_fails_as_its_claim_does(verdict: str, failing: int) -> Non
 
 
 def test_a_damaged_conversions_reading_never_fails() -> None:
-    report = whole_report()
+    report = without_sections(whole_report())
     claim = copy.deepcopy(report["claims"][1])
     assert junit.fails(claim, "refuted")
     claim["source"] = "damaged conversion"
@@ -70,3 +70,18 @@ def test_markup_and_characters_that_xml_cannot_hold_stay_text() -> None:
     first, second = list(cases(junit.render(report, "refuted")).values())[:2]
     assert first.attrib["name"].endswith("nul \ufffd, escape \ufffd, lone \ufffd, fine \u00e9")
     assert HOSTILE in part(second, "failure").attrib["message"]
+
+
+def test_audits_follow_the_claims_and_fail_where_they_are_violated() -> None:
+    """The audits of all sections; what is not refuted, or holds, never fails."""
+    report = whole_report()
+    found = [(one.suite, one.verdict) for one in junit.audited(report)]
+    assert found == [("implementation", "violated"), ("implementation", "not refuted"), ("audits", "violated")]
+    suites = fromstring(junit.render(report, "refuted").encode()).findall("testsuite")
+    assert [(one.attrib["name"], one.attrib["failures"]) for one in suites][-2:] == [
+        ("implementation", "1"),
+        ("audits", "1"),
+    ]
+    assert junit.gate({**report, "claims": []}, "refuted")
+    assert not junit.gate({**report, "claims": []}, None)
+    assert not junit.gate({**without_sections(report), "claims": []}, "undecided")

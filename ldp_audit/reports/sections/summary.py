@@ -40,6 +40,7 @@ def summary(report: dict[str, Any]) -> Section:
     papers = [paper for paper in report["papers"] if _own(report, paper)]
     made = report.get("made")
     blocks: list[Block] = [Paragraph(_lead(report, papers), "lead")] if report["claims"] else []
+    blocks += [_programs(report)] if is_own(report) and (report["implementation"] or report["audits"]) else []
     blocks += [Paragraph(f"Not settled, as it is not well formed: {error}", "note") for error in report["failed"]]
     if is_own(report):
         blocks += _of_ones_own(report)
@@ -277,7 +278,10 @@ def _programs(report: dict[str, Any]) -> Paragraph:
         text.append(f"{broken} of {many(len(runs), 'run')} of textbook programs do not keep what they have on paper: ")
         text += [SectionLink("implementation findings", "implementation"), ". "]
     if found:
-        text += [f"{bad} of {many(len(found), 'audit')} found a violation: ", SectionLink("audits", "audits"), "."]
+        blind = sum(one["verdict"] == "inconclusive" for one in found)
+        without = f", {blind} could have found none" if blind else ""
+        says = f"{bad} of {many(len(found), 'audit')} found a violation{without}: "
+        text += [says, SectionLink("audits", "audits"), "."]
     return Paragraph(text)
 
 

@@ -12,7 +12,7 @@ from ldp_audit.reports.write import as_json
 
 
 def rendered(report: dict[str, Any], fail_on: str | None = None) -> dict[str, str]:
-    """Every file by its path: the pages, report.md, report.json, figures; for claims report.html and junit.xml too.
+    """Every file by its path: the pages, report.md, report.json, junit.xml, figures; for claims report.html too.
 
     report: from `document.build`, with lists (possibly empty) "mechanisms", "implementation", "audits", "accounting"
         and "training".   fail_on: the verdicts that fail in junit.xml, a key of `junit.FAILING`.
@@ -23,7 +23,7 @@ def rendered(report: dict[str, Any], fail_on: str | None = None) -> dict[str, st
     files |= site.pages(report, sections)
     if report["claims"]:
         files["report.html"] = html.render(report)
-        files["junit.xml"] = junit.render(report, fail_on)
+    files["junit.xml"] = junit.render(report, fail_on)
     files["report.md"] = blocks_markdown.render(report, sections)
     files["report.json"] = as_json(report)
     return files
