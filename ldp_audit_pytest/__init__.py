@@ -28,7 +28,6 @@ import pytest
 if TYPE_CHECKING:
     from ldp_audit.auditing import AuditResult
     from ldp_audit.auditing.fitting import FitResult
-    from ldp_audit.auditing.program import Sampler
 
 _RANDOM = "random"
 _QUIETEST = -1  # of pytest's levels of verbosity, -q, at which progress is shown
@@ -46,7 +45,7 @@ class Ldp:
         """The seed of the running test."""
         return self._session.seed
 
-    def assert_private(self, sampler: Sampler, epsilon: float, inputs: Any, **options: Any) -> AuditResult:
+    def assert_private(self, sampler: Any, epsilon: float, inputs: Any, **options: Any) -> AuditResult:
         """Fail where the sampler's epsilon is shown to be above the claim, and where nothing could have been shown.
 
         options: delta, detects, detects_epsilon, power, false_alarm, rarest, seed, max_samples, timeout, stateless,
@@ -66,7 +65,7 @@ class Ldp:
         self._session.line.add(*_of_audit(result))
         return result
 
-    def assert_fits(self, sampler: Sampler, law: Any, inputs: Any, **options: Any) -> FitResult:
+    def assert_fits(self, sampler: Any, law: Any, inputs: Any, **options: Any) -> FitResult:
         """Fail where the sampler is shown not to follow the law that it declares.
 
         options: samples, false_alarm, seed, timeout, tolerance, as of

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ldp_audit.auditing.adapters.recognise import sampler_of
 from ldp_audit.auditing.audit_program import lines_of
 from ldp_audit.auditing.event_search import InputSearch, as_search
 from ldp_audit.auditing.evidence import Case, PrivacyClaim
@@ -19,7 +20,7 @@ from ldp_audit.auditing.fitting import FitResult, fit
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.looks import Looks, Room, check_false_alarm, check_samples, goal_of, piloted
 from ldp_audit.auditing.pace import Pace, checked_seconds
-from ldp_audit.auditing.program import Program, Sampler
+from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.result import AuditResult, shown
 from ldp_audit.numerics import whole
 
@@ -58,7 +59,7 @@ class LawMismatch(AssertionError):  # noqa: N818
 
 
 def assert_private(
-    sampler: Sampler,
+    sampler: Any,
     epsilon: float,
     inputs: Sequence[Any] | InputSearch,
     *,
@@ -82,7 +83,8 @@ def assert_private(
     comes twice.
     Warns (UserWarning) of parts of the outputs that were set aside, such as ids, and are not audited.
 
-    sampler: (x, n, rng) -> n independent outputs on input x.   epsilon, delta: the claim; nats, finite, and in [0, 1).
+    sampler: (x, n, rng) -> n independent outputs on input x, or anything that `as_sampler` makes one of.
+    epsilon, delta: the claim; nats, finite, and in [0, 1).
     inputs: two or more, all pairs of which are searched, in both directions; or what `search` returns.
     detects: a true epsilon of so many times the claim is caught with this power; > 1. detects_epsilon says it in nats
     instead, which a claim of epsilon 0 needs.
@@ -99,6 +101,7 @@ def assert_private(
     with lines_of(progress) as lines:
         goal = goal_of(epsilon, delta, detects, detects_epsilon, power, false_alarm)
         check_samples(rarest, max_samples)
+        sampler = sampler_of(sampler)
         whole(seed, "seed", 0)
         compared = as_search(inputs)
         claim = PrivacyClaim(goal.epsilon, goal.delta, 1 - goal.false_alarm)
@@ -131,7 +134,7 @@ def assert_private(
 
 
 def assert_fits(
-    sampler: Sampler,
+    sampler: Any,
     law: Any,
     inputs: Sequence[Any],
     *,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ldp_audit.auditing.adapters.recognise import sampler_of
 from ldp_audit.auditing.bounds import Counts, check_arguments
 from ldp_audit.auditing.choice import LONE_SHARE, lone_design
 from ldp_audit.auditing.curves import Curves, check_divergences
@@ -22,7 +23,7 @@ from ldp_audit.auditing.evidence import Case, EventBound, Evidence, PrivacyClaim
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.pace import Lines, Pace, checked_seconds
 from ldp_audit.auditing.power import Reach
-from ldp_audit.auditing.program import SEARCH, Program, Sampler
+from ldp_audit.auditing.program import SEARCH, Program
 from ldp_audit.auditing.record import State, counted, opened
 from ldp_audit.auditing.result import AuditResult, Witness
 from ldp_audit.auditing.scores.law_score import Law
@@ -37,7 +38,7 @@ _CURVES_SHARE = 0.2
 
 
 def audit(
-    sampler: Sampler,
+    sampler: Any,
     inputs: Sequence[Any] | InputSearch,
     claimed_epsilon: float | None = None,
     claimed_delta: float = 0.0,
@@ -63,7 +64,8 @@ def audit(
     """Audit a sampler.
 
     sampler: (x, n, rng) -> n independent outputs on input x: numbers, labels, None, or vectors as an (n, d) array; also
-    dictionaries, rows, JSON texts, bytes and sets, which are taken apart into vectors.
+    dictionaries, rows, JSON texts, bytes and sets, which are taken apart into vectors. Or anything else that
+    `as_sampler` makes one of, such as a mechanism, a function of one value, a bound method, a torch module.
     inputs: two or more, all pairs of which are searched, in both directions; or what `search` returns.
     claimed_epsilon: nats; None where only the bound is wanted.   claimed_delta: in [0, 1).
     samples: per input, the search included. Not counted: 16 to 128 calls for one output that look for repetition (more
@@ -93,6 +95,7 @@ def audit(
     Raises ValueError for bad arguments and ProgramError, a ValueError, for a program that fails.
     """
     with lines_of(progress) as lines:
+        sampler = sampler_of(sampler)
         search = as_search(inputs)
         check_arguments(claimed_epsilon, claimed_delta, samples, confidence)
         instance(constant, bool, "constant", "True or False")

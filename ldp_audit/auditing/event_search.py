@@ -10,9 +10,9 @@ between any two inputs. Where a claim is about neighbouring ones alone (central 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from ldp_audit.auditing.choice import (
 )
 from ldp_audit.auditing.curves import level_events
 from ldp_audit.auditing.events import Event
-from ldp_audit.auditing.outputs import Outputs, concatenated, unrepeated
+from ldp_audit.auditing.outputs import Outputs, arrayed, concatenated, unrepeated
 from ldp_audit.auditing.power import HIGHEST_CLAIM
 from ldp_audit.auditing.program import SEARCH, Program
 from ldp_audit.auditing.result import shown
@@ -339,6 +339,7 @@ def as_search(inputs: Sequence[Any] | InputSearch) -> InputSearch:
     """Two inputs or more, all of whose pairs count, unless a search says otherwise."""
     if isinstance(inputs, InputSearch):
         return inputs
+    inputs = listed_inputs(inputs)
     if count_of(inputs) < 2:
         raise ValueError(f"inputs must be two or more inputs, or a search(...), got {inputs!r:.200}")
     if len(inputs) > _MOST_INPUTS:
@@ -346,6 +347,11 @@ def as_search(inputs: Sequence[Any] | InputSearch) -> InputSearch:
     if len(_distinct(list(inputs))) < 2:
         raise ValueError(f"inputs must be two or more that differ, got {inputs!r:.200}")
     return InputSearch(tuple(inputs), tuple(combinations(range(len(inputs)), 2)))
+
+
+def listed_inputs(inputs: Any) -> Any:
+    """The inputs that an iterator gives, the elements of another library's array, or the rows of a table."""
+    return list(islice(inputs, _MOST_INPUTS + 1)) if isinstance(inputs, Iterator) else arrayed(inputs)
 
 
 def _checked_range(low: Any, high: Any) -> tuple[float, float]:
@@ -403,6 +409,8 @@ def _same(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     try:
-        return bool(np.array_equal(one, other)) if isinstance(one, np.ndarray) else bool(one == other)
+        if isinstance(one, np.ndarray):
+            return bool(np.array_equal(one, other))
+        return bool(one == other) or bool(one != one and other != other)  # NaN is one input
     except Exception:  # noqa: BLE001  (arrays within tuples, tensors: taken for different)
         return False

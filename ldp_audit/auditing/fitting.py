@@ -33,9 +33,11 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from ldp_audit.auditing.adapters.recognise import sampler_of
 from ldp_audit.auditing.bounds import check_confidence
+from ldp_audit.auditing.event_search import listed_inputs
 from ldp_audit.auditing.law_cells import MASS_ERROR, CellLaw, cells_of
-from ldp_audit.auditing.program import FIT, Program, Sampler
+from ldp_audit.auditing.program import FIT, Program
 from ldp_audit.auditing.result import plain, shown
 from ldp_audit.numerics import between, count_of, whole
 
@@ -56,7 +58,7 @@ _MOST_LEVELS = 8
 
 
 def fit(
-    sampler: Sampler,
+    sampler: Any,
     law: Any,
     inputs: Sequence[Any],
     *,
@@ -79,9 +81,9 @@ def fit(
     0.92, 0.54).
     Raises ValueError for bad arguments, and ProgramError, a ValueError, for a program that fails.
     """
-    start = time.perf_counter()
+    start, inputs = time.perf_counter(), listed_inputs(inputs)
     tolerance = _check(inputs, samples, confidence, tolerance)
-    program = Program(sampler, seed, timeout)
+    program = Program(sampler_of(sampler), seed, timeout)
     laws = [cells_of(law, x, samples) for x in inputs]
     tests = _tests(laws, samples, 1 - confidence, MASS_ERROR + tolerance)
     program.learn_dimension(inputs[0], (FIT, 0))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import reduce
 from operator import getitem
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -105,7 +105,7 @@ def refuse_masked(*raw: Any) -> None:
 
 def listed(raw: Any, n: int) -> Any:
     """What is no array of numpy: a tensor as an array, and all else as a list."""
-    raw = _without_tensors(raw)
+    raw = _without_tensors(arrayed(raw))
     if isinstance(raw, np.ndarray):
         return raw
     if isinstance(raw, str | bytes) or not isinstance(raw, Iterable):
@@ -142,14 +142,48 @@ def unrepeated(samples: Iterable[Outputs]) -> float:
 
 
 def _without_tensors(raw: Any) -> Any:
-    """A tensor of torch's, or those in a list, as arrays of numpy."""
-    if "torch" not in sys.modules:
-        return raw
+    """A tensor of torch's, and those in a list, and other libraries' arrays in it, as arrays of numpy."""
     if not isinstance(raw, list):
         return as_numpy(raw) if is_tensor(raw) else raw
-    if not any(map(is_tensor, {type(value): value for value in raw}.values())):
+    kinds = {type(value): value for value in raw}.values()
+    if not any(is_tensor(value) or arrayed(value) is not value for value in kinds):
         return raw
-    return [as_numpy(value)[()] if is_tensor(value) else value for value in raw]
+    return [as_numpy(value)[()] if is_tensor(value) else _scalar(arrayed(value)) for value in raw]
+
+
+def _scalar(value: Any) -> Any:
+    """An array of no dimension as the number that it holds; all else as it is."""
+    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+
+
+@runtime_checkable
+class _HoldsArray(Protocol):
+    def __array__(self) -> Any: ...
+
+
+@runtime_checkable
+class _HoldsMemory(Protocol):
+    def __dlpack__(self, *, stream: None = None) -> Any: ...
+
+
+def arrayed(value: Any) -> Any:
+    """The array of another library, such as JAX's or pandas', as one of numpy's; anything else as it is.
+
+    A table becomes its rows; its names and its index are no outputs. torch's tensors stay (`torch_tensors`), and so do
+    times, which are labels. What is missing in a table stays apart from NaN.
+    """
+    if type(value) in PLAIN or isinstance(value, np.ndarray | np.generic | type) or is_tensor(value):
+        return value
+    if isinstance(value, _HoldsArray):
+        found = np.asarray(value)
+        if found.dtype.kind == "f" and np.isnan(found).any():
+            known = np.asarray(value, dtype=object)
+            found = found if all(isinstance(one, float | np.floating) for one in known.flat) else known
+    elif isinstance(value, _HoldsMemory):
+        found = np.from_dlpack(value)
+    else:
+        return value
+    return value if found.dtype.kind in "mM" or (found.dtype.kind == "O" and found.ndim == 0) else found
 
 
 def _array_of(values: list[Any]) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import inspect
 import math
 import re
 import sys
@@ -21,7 +20,7 @@ import numpy as np
 
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.clocks import is_clock
-from ldp_audit.auditing.outputs import Outputs, concatenated, listed, of_several_lengths, read
+from ldp_audit.auditing.outputs import Outputs, arrayed, concatenated, listed, of_several_lengths, read
 from ldp_audit.auditing.scores.score import MINUS_ZERO, NOT_A_NUMBER, cut
 from ldp_audit.auditing.structure import LOOK_SIZE, SEED, SEED_BYTES, Structure, learned_structure
 from ldp_audit.numerics import between, whole
@@ -79,6 +78,11 @@ class DeclaredSampler(ABC):
         """Whether rng decides all outputs; False where that is not known."""
 
     @property
+    def origin(self) -> Any:
+        """What it was made of, by which it is named; itself if of nothing else."""
+        return self
+
+    @property
     def shared(self) -> str:
         """Why a new process asks the same running program, with all that it remembers; "" where it asks a new one."""
         return ""
@@ -102,23 +106,13 @@ class NamedSampler(DeclaredSampler):
         """Load it now, so that loading is no part of a call that is timed."""
 
 
-def _require_sampler(sampler: Any) -> None:
-    """Raises ValueError for what cannot be called with x, n and rng, as far as its parameters say."""
-    try:
-        inspect.signature(sampler).bind(None, 1, None)
-    except TypeError:  # no such parameters, or nothing to call
-        raise ValueError(
-            f"sampler must be a function (x, n, rng) of n outputs on the input x, got {sampler!r:.200}; "
-            "as_sampler(...) makes one of a function of one value, and of other libraries' objects and mechanisms"
-        ) from None
-    except ValueError:  # a built-in that does not tell its parameters
-        return
-
-
 def name_of(sampler: Sampler) -> str:
-    """The sampler's text, or package.module:name."""
+    """The sampler's text; of a mechanism, as it is written; or package.module:name."""
     if isinstance(sampler, NamedSampler):
         return sampler.name
+    sampler = sampler.origin if isinstance(sampler, DeclaredSampler) else sampler
+    if type(sampler).__module__.startswith("ldp_audit.mechanisms."):
+        return repr(sampler)
     named = sampler if hasattr(sampler, "__qualname__") else type(sampler)
     return f"{named.__module__}:{named.__qualname__}"  # type: ignore[union-attr]
 
@@ -127,6 +121,7 @@ def source_of(sampler: Any) -> Path | None:
     """The file that defines it, or that its module is; None where there is none."""
     if isinstance(sampler, NamedSampler):
         return sampler.source
+    sampler = sampler.origin if isinstance(sampler, DeclaredSampler) else sampler
     module = sys.modules.get(getattr(sampler, "__module__", None) or type(sampler).__module__)
     file = getattr(module, "__file__", None)
     return Path(file) if file and Path(file).is_file() else None
@@ -187,7 +182,6 @@ class Program:
     _merged: set[str] = field(default_factory=set, init=False, repr=False)
     _rows: set[str] = field(default_factory=set, init=False, repr=False)
     _words: list[int] = field(default_factory=list, init=False, repr=False)  # of 32 bits, the seed's
-    _asked: bool = field(default=False, init=False, repr=False)
     _seeds: _Seeds | None = field(default=None, init=False, repr=False)
     _kept: list[np.ndarray] = field(default_factory=list, init=False, repr=False)
 
@@ -373,14 +367,11 @@ class Program:
         return again == outputs and state != self._generator(where.key).bit_generator.state
 
     def _called(self, x: Any, n: int, rng: np.random.Generator, where: _Where) -> Any:
-        if not self._asked:
-            _require_sampler(self.sampler)
         start = time.perf_counter()
         raw = self._answer(_unchanged(x), n, rng, where)
         took = time.perf_counter() - start
         self.seconds, self.calls, self.slowest = self.seconds + took, self.calls + 1, max(self.slowest, took)
         self.drawn += n
-        self._asked = True
         return raw
 
     def _answer(self, x: Any, n: int, rng: np.random.Generator, where: _Where) -> Any:
@@ -548,7 +539,7 @@ def _guarded(sampler: Sampler, x: Any, n: int, rng: np.random.Generator, where: 
     try:
         raw = sampler(x, n, rng)
         if isinstance(raw, np.ndarray) or not isinstance(raw, Iterator):
-            return raw
+            return arrayed(raw)
         return list(islice(raw, n + 1))  # it runs as it is read
     except ProgramError as error:
         raise ProgramError(f"{where}: {error}") from error

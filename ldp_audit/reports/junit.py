@@ -44,7 +44,7 @@ def gate(report: dict[str, Any], fail_on: str | None) -> bool:
     return audits or any(fails(claim, fail_on) for claim in report["claims"])
 
 
-class Audited(NamedTuple):
+class ShownAudit(NamedTuple):
     """One audit of a report.
 
     suite: the section that shows it.   name: the program.   verdict: None without a claim.   words: what was found.
@@ -56,22 +56,22 @@ class Audited(NamedTuple):
     words: str
 
 
-def audited(report: dict[str, Any]) -> Iterator[Audited]:
+def audited(report: dict[str, Any]) -> Iterator[ShownAudit]:
     """Every audit in the report, in the order of its sections."""
     for one in report.get("implementation", ()):
         words = f"epsilon {one['epsilon']}, {one['claimed_epsilon']} claimed at delta {one['claimed_delta']}"
-        yield Audited("implementation", f"{one['program']} in {one['dtype']}", one["verdict"], words)
+        yield ShownAudit("implementation", f"{one['program']} in {one['dtype']}", one["verdict"], words)
     for one in report.get("audits", ()):
         exact = one["kind"] == "implementation"
         least = f"epsilon is {'' if exact else 'at least '}{one['epsilon' if exact else 'epsilon_lower']}"
         claimed = "no claim" if one["claimed_epsilon"] is None else f"{one['claimed_epsilon']} claimed"
         seen = "" if exact else f"\nwitness: {one['witness']['words']}"
-        yield Audited("audits", one["target"], one["verdict"], f"{least}, {claimed}{seen}")
+        yield ShownAudit("audits", one["target"], one["verdict"], f"{least}, {claimed}{seen}")
     for place, one in enumerate(report.get("training", ()), start=1):
         for audit in one["results"]["audit"] or ():
             point = ", ".join(f"{name} {value}" for name, value in audit["settings"].items()) or "the run"
             bounds = [f"{seen['observer']}: epsilon at least {seen['epsilon_lower']}" for seen in audit["observers"]]
-            yield Audited(f"training-{place}", point, audit["verdict"], "\n".join(bounds))
+            yield ShownAudit(f"training-{place}", point, audit["verdict"], "\n".join(bounds))
 
 
 def render(report: dict[str, Any], fail_on: str | None = None) -> str:
@@ -108,7 +108,7 @@ def _case(claim: dict[str, Any], fail_on: str | None) -> TestCase:
     return case
 
 
-def _audit_case(audit: Audited, fail_on: str | None) -> TestCase:
+def _audit_case(audit: ShownAudit, fail_on: str | None) -> TestCase:
     case = TestCase(_text(audit.name), _text(audit.suite))
     properties, verdict = Properties(), audit.verdict or "no claim"
     properties.add_property(Property("verdict", _text(verdict)))

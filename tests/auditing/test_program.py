@@ -38,9 +38,11 @@ def test_its_generator_is_numpys_for_the_seed_and_the_spawn_key(seed: int) -> No
     assert program.outputs(0, 3, (3, 1)).known_numbers.tolist() == expected
 
 
-@together("target", [lambda x: x, lambda x, rng: x, 3, SymbolicChannel("fair", (), {0: half, 1: half})])
-def test_what_is_no_sampler_is_refused_with_what_makes_one(target: Any) -> None:
-    with pytest.raises(ValueError, match=r"sampler must be a function \(x, n, rng\) .*; as_sampler\(\.\.\.\) makes"):
+@together("target", [3, SymbolicChannel("fair", (), {0: half, 1: half})])
+def test_what_is_no_sampler_is_refused_with_what_is_accepted(target: Any) -> None:
+    with pytest.raises(
+        ValueError, match=r"sampler must be something to draw from, got .* accepted: a sampler \(x, n, rng\)"
+    ):
         audit(target, (0, 1), 1.0)
 
 

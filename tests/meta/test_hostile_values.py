@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from sympy import oo
 
 import ldp_audit
@@ -371,6 +372,7 @@ def _of_adapters() -> Calls:
     calls.add("as_sampler:url", adapters.as_sampler, url="http://127.0.0.1:9/")
     calls.add("from_function", adapters.from_function, f=the_same, errors="raise")
     calls.add("from_torch", adapters.from_torch, f=the_same, device="cpu", dtype=None)
+    calls.add("from_scipy", adapters.from_scipy, distributions={0: stats.laplace(0.0)})
     calls.add("from_mechanism", adapters.from_mechanism, mechanism=law)
     calls.add("from_command", adapters.from_command, command="cat", timeout=1.0)
     calls.add("from_url", adapters.from_url, url="http://127.0.0.1:9/", timeout=1.0, allow_remote=False)

@@ -13,6 +13,7 @@ from ldp_audit.auditing.adapters.mechanism import from_mechanism
 from ldp_audit.auditing.adapters.multi_freq_ldpy_client import from_multi_freq_ldpy
 from ldp_audit.auditing.adapters.opendp_measurement import from_opendp
 from ldp_audit.auditing.adapters.recognise import as_sampler, from_factory
+from ldp_audit.auditing.adapters.scipy_distribution import from_scipy
 from ldp_audit.auditing.adapters.torch_callable import from_torch
 from ldp_audit.auditing.adapters.url import from_url
 
@@ -27,6 +28,7 @@ __all__ = [
     "from_mechanism",
     "from_multi_freq_ldpy",
     "from_opendp",
+    "from_scipy",
     "from_torch",
     "from_url",
 ]

@@ -13,14 +13,14 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, repeat, starmap
 from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.outputs import refuse_masked
+from ldp_audit.auditing.outputs import arrayed, refuse_masked
 from ldp_audit.auditing.program import DeclaredSampler
 from ldp_audit.auditing.torch_tensors import as_numpy, generator_state, is_tensor
 
@@ -40,11 +40,18 @@ class AdaptedSampler(DeclaredSampler):
     repeatable: whether rng decides the outputs. False where the program draws from the operating system, or may draw
         from a generator of its own: an audit is then as sound, but the same seed need not give the same result again.
     made: makes such a sampler of a new object; None where a new process is to ask the same one.
+    of: what it was made of, by which it is named, if that is known.
     """
 
     draw: Callable[[Any, int, np.random.Generator], Any]
     repeatable: bool = True
     made: Callable[[], Any] | None = None
+    of: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def origin(self) -> Any:
+        """See `DeclaredSampler`."""
+        return self if self.of is None else self.of
 
     def __reduce__(self) -> Any:
         return (type(self), (self.draw, self.repeatable)) if self.made is None else (self.made, ())
@@ -80,8 +87,9 @@ def flattened(output: Any) -> Any:
     if isinstance(output, _PLAIN):
         return output
     refuse_masked(output, *(output if isinstance(output, list | tuple) else ()))
-    if is_tensor(output):
-        output = as_numpy(output)
+    output = as_numpy(output) if is_tensor(output) else arrayed(output)
+    if is_frozen(output):
+        raise ValueError("it returned a frozen distribution; in f(x, n), return its .rvs(size=n) instead")
     if isinstance(output, set):
         return frozenset(output)
     if not isinstance(output, list | tuple | np.ndarray):
@@ -97,6 +105,12 @@ def flattened(output: Any) -> Any:
     if all(isinstance(part, bool | int | float | np.generic | np.ndarray) for part in parts):
         return np.concatenate([np.atleast_1d(part) for part in parts])
     return tuple(part.tolist() if isinstance(part, np.ndarray) else part for part in parts)
+
+
+def is_frozen(value: Any) -> bool:
+    """Whether it is a frozen distribution of scipy.stats, known by its classes: none of SciPy is imported."""
+    names = {one.__name__ for one in type(value).__mro__ if one.__module__.startswith("scipy.stats.")}
+    return any("frozen" in name for name in names)
 
 
 def _row_of_numbers(output: Any) -> np.ndarray | None:

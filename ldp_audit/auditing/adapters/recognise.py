@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from types import FunctionType
@@ -15,28 +15,51 @@ from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler, flattene
 from ldp_audit.auditing.adapters.command import from_command
 from ldp_audit.auditing.adapters.diffprivlib_mechanism import from_diffprivlib
 from ldp_audit.auditing.adapters.flower_mod import from_flower
-from ldp_audit.auditing.adapters.function_of_one_value import called, from_function, how_it_takes_rng
+from ldp_audit.auditing.adapters.function_of_one_value import COUNTS, called, from_function, how_it_takes_rng
 from ldp_audit.auditing.adapters.mechanism import from_mechanism, has_sample
 from ldp_audit.auditing.adapters.multi_freq_ldpy_client import from_multi_freq_ldpy
 from ldp_audit.auditing.adapters.opendp_measurement import from_opendp
+from ldp_audit.auditing.adapters.scipy_distribution import from_scipy, is_by_input
 from ldp_audit.auditing.adapters.torch_callable import from_torch, takes_generator
 from ldp_audit.auditing.adapters.url import from_url
+from ldp_audit.auditing.outputs import arrayed
 from ldp_audit.auditing.program import DeclaredSampler, Sampler
-from ldp_audit.numerics import whole
+from ldp_audit.numerics import count_of, whole
 
 _OF_LIBRARY: dict[str, Callable[..., Sampler]] = {
     "opendp": from_opendp,
     "diffprivlib": from_diffprivlib,
     "multi_freq_ldpy": from_multi_freq_ldpy,
     "flwr": from_flower,
+    "scipy": from_scipy,
 }
 
+_SYMBOLS = "ldp_audit.mechanisms.channel"
+"""The module of channels of symbols, which is not loaded for programs without them."""
+
 _ACCEPTED = (
-    "accepted: a sampler (x, n, rng), a function f(x) or f(x, rng), an object with sample(x, rng=...), a torch module "
-    "or a function with a parameter called generator, an OpenDP measurement, a diffprivlib mechanism, a "
-    "multi-freq-ldpy client, a Flower mod, an object with one public method of one value; and a class, or a function "
-    "without parameters, that makes one of these"
+    "accepted: a sampler (x, n, rng), a function f(x) or f(x, rng) or f(x, n), an object with sample(x, rng=...), a "
+    "torch module or a function with a parameter called generator, an OpenDP measurement, a diffprivlib mechanism, a "
+    "multi-freq-ldpy client, a Flower mod, a dictionary of SciPy's frozen distributions, an object with one public "
+    "method of one value; and a class, or a function without parameters, that makes one of these"
 )
+
+
+def sampler_of(program: Any) -> Sampler:
+    """What `audit`, `fit` and the assertions ask for outputs: a sampler as it is, else what `as_sampler` makes of it.
+
+    A function of any arguments, which tells nothing, is a sampler. Raises ValueError for everything else, with the
+    line to write where one is known.
+    """
+    if isinstance(program, FunctionType):
+        parameters = inspect.signature(program).parameters.values()
+        if parameters and all(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in parameters):
+            return program
+    try:
+        return as_sampler(program)
+    except ValueError as error:
+        name, _, says = str(error).partition(" must ")
+        raise ValueError(f"sampler must {says}" if name == "target" else f"sampler: {error}") from None
 
 
 def as_sampler(
@@ -47,8 +70,9 @@ def as_sampler(
     target: one of another library's objects (by the module of its class, of its bases, or of the function); an object
        with sample(x, rng=...); a callable that needs three arguments, which is a sampler and returned as it is, unless
        the third is called call_next, as a Flower mod's is; a torch module, or a function with a parameter called
-       generator; else a function f(x) or f(x, rng). An object that is none of these, with exactly one public method
-       that could be, stands for that method; a class, or a function without parameters, for what it makes.
+       generator; a dictionary with a frozen distribution of SciPy's for each input; else a function f(x), f(x, rng) or
+       f(x, n). An object that is none of these, with exactly one public method that could be, stands for that method;
+       a class, or a function without parameters, for what it makes.
     arguments, named: for the adapter, such as errors="output" of `from_function`.
     command, url, fresh: instead of a target, a program in any language (`from_command`), a service (`from_url`), or
        what makes a new client for each output (`from_factory`).
@@ -61,17 +85,20 @@ def as_sampler(
         raise ValueError(f"target, command, url and fresh exclude each other, got {both}")
     for name in given:
         adapt, value = others[name]
-        return adapt(value, *arguments, **named)
-    one = made(target)
+        found = adapt(value, *arguments, **named)
+        return replace(found, of=value) if isinstance(found, AdaptedSampler) else found
+    one: Any = made(target)
     adapter = _adapter_for(one)
     if adapter is None and (arguments or named):
         raise ValueError(f"a sampler (x, n, rng) takes no further arguments, got {(*arguments, *named)!r:.200}")
     sampler = one if adapter is None else adapter(one, *arguments, **named)
     anew = isinstance(target, type) or _is_factory(target)
-    if not anew or (isinstance(sampler, DeclaredSampler) and not isinstance(sampler, AdaptedSampler)):
+    if adapter is None and not anew:
+        return one
+    if isinstance(sampler, DeclaredSampler) and not isinstance(sampler, AdaptedSampler):
         return sampler
     adapted = sampler if isinstance(sampler, AdaptedSampler) else AdaptedSampler(sampler)
-    return replace(adapted, made=partial(as_sampler, target, *arguments, **named))
+    return replace(adapted, of=target, made=partial(as_sampler, target, *arguments, **named) if anew else adapted.made)
 
 
 def made(target: Any) -> Any:
@@ -87,7 +114,8 @@ def made(target: Any) -> Any:
             target = target()
         except Exception as error:
             raise ValueError(f"target {target!r:.200} cannot make what is to be audited: {error!r:.300}") from error
-    if _libraries(target) & _OF_LIBRARY.keys() or has_sample(target) or callable(target):
+    known = _libraries(target) & _OF_LIBRARY.keys() or is_by_input(target)
+    if known or has_sample(target) or callable(target) or arrayed(target) is not target or _is_plain(target):
         return target
     methods = _methods(target)
     if len(methods) > 1:
@@ -97,6 +125,11 @@ def made(target: Any) -> Any:
             f"name one, such as {kind}.{methods[0]}, or a function without parameters that returns it of a new object"
         )
     return getattr(target, methods[0]) if methods else target
+
+
+def _is_plain(target: Any) -> bool:
+    """Whether it is a value of Python's own or of numpy's, or a channel of symbols: their methods are no client's."""
+    return type(target).__module__ in ("builtins", "numpy", _SYMBOLS)
 
 
 def from_factory(make: Callable[..., Any], *, reports: int = 1) -> AdaptedSampler:
@@ -142,8 +175,9 @@ def _way_of(client: Any) -> _Way:
     method = made(client)
     adapter = _adapter_for(method)
     name = "__call__" if method is client else method.__name__
-    if adapter is from_function:
-        return partial(_asked_one_by_one, name, how_it_takes_rng(method))
+    takes = how_it_takes_rng(method) if adapter is from_function else None
+    if takes is not None and takes != "count" and not inspect.isgeneratorfunction(method):
+        return partial(_asked_one_by_one, name, takes)
     return partial(_asked_at_once, name) if adapter is None else _asked_by_its_adapter
 
 
@@ -173,31 +207,73 @@ def _methods(target: Any) -> list[str]:
     names = [name for name in dir(type(target)) if not name.startswith("_")]
     names = [name for name in names if isinstance(inspect.getattr_static(type(target), name), kinds)]
     needed = {name: _needed(getattr(target, name), named=True) for name in names}
-    return [name for name in names if needed[name] and needed[name][1:] in ([], ["rng"], ["n", "rng"])]
+    return [name for name in names if needed[name] and needed[name][1:] in ([], ["rng"], ["n"], ["n", "rng"])]
 
 
 def _adapter_for(target: Any) -> Callable[..., Sampler] | None:
     """None for what is a sampler already."""
-    libraries = _libraries(target)
+    if isinstance(target, DeclaredSampler):
+        return None
+    libraries = {"scipy"} if is_by_input(target) else _libraries(target)
     for library, adapter in _OF_LIBRARY.items():
         if library in libraries and not isinstance(target, type):
             return adapter
     if has_sample(target):
         return from_mechanism
     if isinstance(target, type) or not callable(target):
-        raise ValueError(f"target must be something to draw from, got {target!r:.200}; {_ACCEPTED}")
+        raise ValueError(f"target must be something to draw from, got {target!r:.200}{_line(target)}; {_ACCEPTED}")
+    return from_torch if "torch" in libraries else _adapter_for_function(target)
+
+
+def _adapter_for_function(target: Callable[..., Any]) -> Callable[..., Sampler] | None:
+    """By its parameters."""
+    owner = getattr(target, "__self__", None)
+    if isinstance(owner, np.random.Generator | np.random.RandomState):
+        line = f"lambda x, n, rng: rng.{target.__name__}(x, size=n)"
+        raise ValueError(f"target must take an input, got a method of {owner!r:.60}: write {line}; {_ACCEPTED}")
     if _is_method_of_a_class(target):
         raise ValueError(
             f"target must be the method of an object, got {target.__qualname__}, which is its class's; {_ACCEPTED}"
         )
-    if "torch" in libraries or takes_generator(target):
-        return from_torch
     needed = _needed(target)
     if len(needed) == 3:
         return from_flower if needed[2] == "call_next" else None
     if len(needed) > 3:
-        raise ValueError(f"target must not need the arguments ({', '.join(needed)}); {_ACCEPTED}")
-    return from_function
+        line = f"from functools import partial; partial({_name(target)}, {needed[-1]}=...)"
+        raise ValueError(f"target must not need the arguments ({', '.join(needed)}); fix some: {line}; {_ACCEPTED}")
+    if _is_counted(target):
+        return None
+    return from_torch if takes_generator(target) else from_function
+
+
+def _is_counted(target: Any) -> bool:
+    """Whether it is a sampler (x, n, rng) that gives a default to some of these: its second argument is a count."""
+    parameters = inspect.signature(target).parameters.values()
+    placed = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return len(placed) >= 3 and placed[1] in COUNTS
+
+
+def _line(target: Any) -> str:
+    """The line to write instead of what cannot be drawn from; "" where none is known."""
+    if isinstance(target, str) and "(" in target:
+        name = target.partition("(")[0]
+        return f": write from ldp_audit.mechanisms import {name}; {target}"
+    if isinstance(target, str) and ":" in target:
+        module, _, name = target.partition(":")
+        return f": write from {module.removesuffix('.py').replace('/', '.')} import {name}; {name}"
+    if type(target).__module__ == _SYMBOLS:
+        return ": put numbers in, such as channel.bind(epsilon=1)"
+    if isinstance(target, Iterator):
+        return ": it runs once only; hand over the function that makes it, or one that yields outputs, f(x)"
+    if not isinstance(target, Mapping) and (count_of(target) or arrayed(target) is not target):
+        scores = "from ldp_audit.auditing import audit_scores; audit_scores(members, non_members, ...)"
+        matrix = "from ldp_audit.mechanisms import FiniteChannel; FiniteChannel(matrix)"
+        return f": for outputs that are there already, {scores}; for a matrix of probabilities, {matrix}"
+    return ""
+
+
+def _name(target: Any) -> str:
+    return target.__name__ if isinstance(target, FunctionType) and target.__name__ != "<lambda>" else "f"
 
 
 def _is_method_of_a_class(target: Any) -> bool:

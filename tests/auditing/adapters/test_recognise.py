@@ -117,7 +117,10 @@ def test_arguments_are_handed_to_the_adapter() -> None:
         (TwoPoint, r"target must be something to draw from, got <class .*, which needs \(epsilon\): "),
         (DPMechanism, r"target must be something to draw from, got <class .*, which needs \(scale\): "),
         (None, "target must be something to draw from, got None; "),
-        (lambda a, b, c, d: a, r"target must not need the arguments \(a, b, c, d\); "),
+        (
+            lambda a, b, c, d: a,
+            r"target must not need the arguments \(a, b, c, d\); fix some: from functools import partial; partial\(f,",
+        ),
         (max, "target must tell its parameters, got <built-in function max>; "),
     ],
 )
