@@ -1,4 +1,4 @@
-"""Checks of numbers, logarithms of probabilities without cancellation, one-dimensional searches, and a bounded cache.
+"""Checks of numbers and names, logarithms of probabilities without cancellation, searches, and a bounded cache.
 
 The searches are SciPy's, imported on first use, as its optimisers take a tenth of a second to load.
 """
@@ -6,7 +6,7 @@ The searches are SciPy's, imported on first use, as its optimisers take a tenth 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -157,6 +157,23 @@ def as_float(value: object) -> float:
         return float(value)
     except OverflowError:
         return math.nan
+
+
+def near(name: str, known: Iterable[str], most: int = 3, least: float = 0.6) -> list[str]:
+    """The known names that are written most like this one, whatever their case; at most so many.
+
+    least: of difflib's ratio, in [0, 1]; 0 for the nearest ones, however far.
+    """
+    from difflib import get_close_matches
+
+    names = {one.lower(): one for one in reversed([*known])}
+    return [names[one] for one in get_close_matches(name.lower(), names, most, least)]
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """The end of a message about a name that is not known: "; did you mean a or b?", or "" where none is near."""
+    found = near(name, known)
+    return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
 def log_ratio(first: int, second: int) -> float:

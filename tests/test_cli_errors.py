@@ -149,7 +149,7 @@ from tests.together import together
         (["check", "--paper", "nobody"], "unknown paper 'nobody'; known: .*example, all"),
         (["check", "--claims", "no_such_module_anywhere"], "cannot be imported"),
         (["check", "--claims", "no/such/file.py"], "no such file"),
-        (["check", "--paper", "example", "--only", "EX-NONE"], "unknown claim EX-NONE; known: EX-1"),
+        (["check", "--paper", "example", "--only", "EX-NONE"], "unknown claim EX-NONE; nearest of 14: EX-"),
         (["recheck", "no_such_report.json"], "cannot open no_such_report.json: No such file"),
     ],
 )

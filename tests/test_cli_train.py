@@ -246,3 +246,10 @@ def test_the_command_line_itself_loads_no_torch() -> None:
     for modules, heavy, loads in ((ours, "torch", 0), (ours, "argparse", 1)):
         command = [sys.executable, "-c", check.format(modules, heavy)]
         assert subprocess.run(command, check=False).returncode == loads
+
+
+def test_a_comma_within_parentheses_parts_no_values(tmp_path: Path) -> None:
+    """`--sweep "mechanism=Gaussian(a, b)"` was once two values, Gaussian(a and b)."""
+    swept = ["--sweep", "mark=G(a, b),H([c, d]),e", "--set", "rounds=1"]
+    assert main(["train", TOY, *QUICK, *swept, "--out", str(tmp_path)]) == 0
+    assert [run["settings"]["mark"] for run in document(tmp_path)["runs"]] == ["G(a, b)", "H([c, d])", "e"]

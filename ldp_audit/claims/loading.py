@@ -14,6 +14,7 @@ from ldp_audit.claims.settling import BadClaimError
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.named_object import named_module
 from ldp_audit.mechanisms.weights import SymbolicWeights
+from ldp_audit.numerics import meant
 
 Kind = TypeVar("Kind")
 
@@ -29,7 +30,7 @@ def load_paper(key: str) -> Paper:
     """The registered paper with this key. Raises ValueError, listing the known keys, for another."""
     if key not in paper_keys():
         known = ", ".join((*paper_keys(), "all")) if paper_keys() else f"none, as {NO_PAPER}"
-        raise ValueError(f"unknown paper {key!r}; known: {known}")
+        raise ValueError(f"unknown paper {key!r}; known: {known}{meant(key, paper_keys())}")
     paper = registry.load(registry.PAPERS, key)
     if not isinstance(paper, Paper):
         raise ValueError(f"entry point {key!r} in {registry.PAPERS} must name a claims.Paper, got {paper!r:.200}")

@@ -24,13 +24,10 @@ _TARGETS = "package.module:name, path/to/file.py:name, TwoPoint(epsilon=1), or c
 
 def add_arguments(audit: argparse.ArgumentParser) -> None:
     """The options of `ldp-audit audit`."""
-    add = audit.add_argument
+    add = audit.add_argument_group("what is audited").add_argument
     add("target", nargs="?", metavar="TARGET", help=f"what to audit: {_TARGETS}")
-    other = audit.add_mutually_exclusive_group()
-    other.add_argument(
-        "--command", dest="program", metavar="WORDS", help="or a program in any language: './client {x}'"
-    )
-    other.add_argument("--url", metavar="URL", help="or a service on this machine: http://127.0.0.1:8000/path")
+    add("--command", dest="program", metavar="WORDS", help="or a program in any language: './client {x}'")
+    add("--url", metavar="URL", help="or a service on this machine: http://127.0.0.1:8000/path")
     add("--allow-remote", action="store_true", help="let --url name another machine, to which the inputs are sent")
     add("--constant", action="store_true", help="all outputs of the program are to be one")
     add("--stateless", action="store_true", help="the program keeps nothing for later calls")
@@ -40,6 +37,7 @@ def add_arguments(audit: argparse.ArgumentParser) -> None:
     add(
         "--search", type=_range, metavar="LOW,HIGH[,D]", help="search the inputs of a range, or of vectors of D numbers"
     )
+    add = audit.add_argument_group("what is claimed").add_argument
     add("--epsilon", type=float, metavar="E", help="the claim, in nats; without it only the bound is stated")
     add("--delta", type=float, metavar="D", help="the claimed delta; 0 by default")
     add(
@@ -48,23 +46,25 @@ def add_arguments(audit: argparse.ArgumentParser) -> None:
         metavar="R",
         help="a claim of zCDP: Renyi divergences are at most R times the order",
     )
+    add = audit.add_argument_group("how much").add_argument
     add("--samples", type=count, metavar="N", help="of each input, the search included; 1e6 by default")
     add("--confidence", type=float, metavar="C", help="of everything that is stated; 0.999 by default")
     add("--seed", type=_seed, metavar="SEED", help="a whole number, 0 by default, or random")
     add("--timeout", type=float, metavar="S", help="seconds that one call of the sampler, or one request, may take")
     add("--seconds", type=float, metavar="S", help="about so many may pass: a sequential audit of what they allow")
-    add("--workers", type=int, default=1, metavar="N", help="processes of this machine that count")
-    add("--scheduler", metavar="ADDRESS", help="of a Dask cluster, whose workers count")
-    add("--resume", type=Path, metavar="FILE", help="keep the counts there; go on from there if it exists")
-    again = audit.add_mutually_exclusive_group()
-    again.add_argument("--confirm", type=Path, metavar="FILE", help="test the witness of a result on fresh samples")
-    again.add_argument("--merge", type=Path, nargs="+", metavar="FILE", help="add up runs of one event: one bound")
+    add = audit.add_argument_group("how").add_argument
     add("--sequential", action="store_true", help="stop as soon as a violation is certain; cannot be confirmed")
     add("--curves", action="store_true", help="with delta over epsilon, Renyi and the trade-off curve")
     add("--floating-point", action="store_true", help="look at the last bits of numbers too")
     add("--implementation", action="store_true", help="run the program on all random words that it can draw")
     add("--bits", type=count, metavar="B", help="of each word, where fewer are to be run than are drawn")
     add("--monotone", action="store_true", help="take it that outputs rise or fall with the word, if too many to run")
+    add("--confirm", type=Path, metavar="FILE", help="test the witness of a result on fresh samples")
+    add("--merge", type=Path, nargs="+", metavar="FILE", help="add up runs of one event: one bound")
+    add("--workers", type=int, default=1, metavar="N", help="processes of this machine that count")
+    add("--scheduler", metavar="ADDRESS", help="of a Dask cluster, whose workers count")
+    add = audit.add_argument_group("output").add_argument
+    add("--resume", type=Path, metavar="FILE", help="keep the counts there; go on from there if it exists")
     add("--quiet", action="store_true", help="no progress")
 
 
@@ -99,12 +99,13 @@ def _seed(text: str) -> int | str:
 def _inputs(text: str) -> list[Any]:
     """JSON if it begins with [; else numbers if all of them are, else labels."""
     if text.lstrip().startswith("["):
-        try:
-            found = json.loads(text)
-        except json.JSONDecodeError as error:
+        found = _json(text)
+        if found is None:
+            around = f"[{text}]"
+            example = around if _json(around) is not None else "[[0, 1], [1, 0]]"
             raise argparse.ArgumentTypeError(
-                f"must be numbers, labels, or JSON; {text!r} is not JSON: {error}"
-            ) from None
+                f"must be numbers, labels, or a JSON list, written '{example}', got {text!r}, which is not JSON"
+            )
         return found
     words = [word.strip() for word in text.split(",")]
     if "" in words:
@@ -116,6 +117,14 @@ def _inputs(text: str) -> list[Any]:
     if any(number != number for number in numbers):
         raise argparse.ArgumentTypeError(f"must not be nan, got {text!r}")
     return numbers
+
+
+def _json(text: str) -> Any:
+    """What the text says as JSON; None where it is none."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return None
 
 
 def run(options: argparse.Namespace) -> int:
@@ -144,6 +153,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check_together(options: argparse.Namespace) -> None:
+    if options.program is not None and options.url is not None:
+        raise ValueError("audit needs one of TARGET, --command and --url, got two of them")
+    if options.confirm and options.merge:
+        raise ValueError("--confirm does not go with --merge")
     if options.allow_remote and options.url is None:
         raise ValueError("--allow-remote is about --url")
     if options.reports is not None and not options.fresh:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ldp_audit.cli.command_line import check_writable, write_json
 from ldp_audit.cli.console import columns, say
+from ldp_audit.numerics import near
 from ldp_audit.progress import Progress
 from ldp_audit.registry import PAPERS, entries
 
@@ -24,31 +25,27 @@ _SAYS = 76
 
 def add_arguments(check: argparse.ArgumentParser) -> None:
     """The options of `ldp-audit check`."""
-    source = check.add_mutually_exclusive_group()
+    what = check.add_argument_group("what is settled")
+    source = what.add_mutually_exclusive_group()
     known = ", ".join([*entries(PAPERS), "or all"])
     source.add_argument("--paper", default="all", metavar="KEY", help=f"{known} (the default)")
     source.add_argument("--claims", metavar="MODULE", help="a module of your own: package.module or path/to/file.py")
-    check.add_argument(
+    what.add_argument(
         "--only", action="append", metavar="ID", help="settle this claim only, without figures; may be repeated"
     )
-    check.add_argument("--out", type=Path, metavar="DIR", help="write report.html, report.md and report.json there")
-    check.add_argument(
-        "--fail-on", choices=["refuted", "undecided"], help="exit 1 if a claim is refuted, or not even decided"
-    )
-    check.add_argument(
+    how = check.add_argument_group("how much")
+    how.add_argument(
         "--seconds",
         type=float,
         default=60.0,
         metavar="S",
         help="for one claim, which is UNDECIDED after it; 60 by default",
     )
-    check.add_argument(
-        "--resume",
-        type=Path,
-        metavar="FILE",
-        help="keep settled claims there; go on from there if it exists",
-    )
-    check.add_argument("--quiet", action="store_true", help="no progress lines")
+    add = check.add_argument_group("output").add_argument
+    add("--out", type=Path, metavar="DIR", help="write report.html, report.md and report.json there")
+    add("--fail-on", choices=["refuted", "undecided"], help="exit 1 if a claim is refuted, or not even decided")
+    add("--resume", type=Path, metavar="FILE", help="keep settled claims there; go on from there if it exists")
+    add("--quiet", action="store_true", help="no progress lines")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -96,7 +93,8 @@ def _chosen(options: argparse.Namespace) -> list[Paper]:
     known = [name for paper in chosen for name in paper.claims.ids]
     unknown = [name for name in options.only if name not in known]
     if unknown:
-        raise ValueError(f"unknown claim {', '.join(unknown)}; known: {', '.join(known)}")
+        found = near(unknown[0], known, least=0.0)
+        raise ValueError(f"unknown claim {', '.join(unknown)}; nearest of {len(known)}: {', '.join(found)}")
     return [replace(paper, claims=paper.claims.only(options.only), figures=None) for paper in chosen]
 
 

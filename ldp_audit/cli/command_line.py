@@ -15,11 +15,12 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from ldp_audit import registry
 from ldp_audit.cli.console import say
 from ldp_audit.files import check_place
+from ldp_audit.numerics import meant
 from ldp_audit.workers import SchedulerLostError
 
 HOLDS, BAD_INPUT, INTERRUPTED, UNREAD = 0, 2, 130, 141
@@ -74,7 +75,13 @@ _STANDARD = Path("-")
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run the command of these words (sys.argv by default); returns its exit code."""
     words = _joined(sys.argv[1:] if arguments is None else arguments)
-    options = command_parser(words[:1]).parse_args(words, argparse.Namespace(typed=words, output=sys.stdout))
+    parser = command_parser(words[:1])
+    if not words:
+        parser.print_help()
+        return BAD_INPUT
+    options, unknown = parser.parse_known_args(words, argparse.Namespace(typed=words, output=sys.stdout))
+    if unknown:
+        options.parser.refuse(unknown)
     try:
         with redirect_stdout(sys.stderr) if options.json == _STANDARD else nullcontext():
             return options.run(options)
@@ -136,7 +143,7 @@ def write_plot(place: Path, figure: Any, progress: Any) -> None:
 
 def command_parser(commands: Sequence[str] | None = None) -> argparse.ArgumentParser:
     """The parser of the whole command line, with the options of these commands only; None: of all."""
-    parser = argparse.ArgumentParser(
+    parser = _OneLineParser(
         prog="ldp-audit",
         description="Check, audit and account for local differential privacy.",
         epilog=(
@@ -152,15 +159,46 @@ def command_parser(commands: Sequence[str] | None = None) -> argparse.ArgumentPa
     for name, says in (COMMANDS | {name: _summary(module) for name, module in others.items()}).items():
         command = listed.add_parser(name, help=says, description=says.capitalize() + ".")
         if commands is None or name in commands:
-            command.add_argument(
+            module = others[name] if name in others else import_module(f"ldp_audit.cli.{name}")
+            command.set_defaults(run=module.run, parser=command)
+            module.add_arguments(command)
+            every = command.add_argument_group("with every command")
+            every.add_argument(
                 "--json", type=Path, metavar="FILE", help="write the result as JSON; - is standard output"
             )
-            command.add_argument("--debug", action="store_true", help="show a traceback for an error")
-            module = others[name] if name in others else import_module(f"ldp_audit.cli.{name}")
-            command.set_defaults(run=module.run)
-            module.add_arguments(command)
+            every.add_argument("--debug", action="store_true", help="show a traceback for an error")
             command.epilog = "\n".join(filter(None, (command.epilog, _exit_codes(name))))
     return parser
+
+
+class _OneLineParser(argparse.ArgumentParser):
+    """Says what is wrong in one line, with the names that may have been meant."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the line; exit code 2."""
+        choice = re.match(r"argument ([^:]*): invalid choice: '?(.*?)'? \(choose from (.*)\)$", message)
+        if choice and choice[1] == "COMMAND":
+            commands = [*COMMANDS, *registry.entries(registry.COMMANDS)]
+            listed = meant(choice[2], commands) or f"; accepted: {', '.join(commands)}"
+            message = f"there is no command {choice[2]!r}{listed}"
+        elif choice:
+            accepted = choice[3].replace("'", "")
+            message = (
+                f"{choice[1]} must be one of {accepted}, got {choice[2]!r}{meant(choice[2], accepted.split(', '))}"
+            )
+        message = re.sub(r"^argument ([^:]*): must ", r"\1 must ", message)
+        message = re.sub(r"^argument ([^:]*): invalid float value: (.*)", r"\1 must be a number, got \2", message)
+        message = re.sub(r"^argument ([^:]*): invalid int value: (.*)", r"\1 must be a whole number, got \2", message)
+        self.exit(BAD_INPUT, f"{self.prog}: {' '.join(message.split())}\n")
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """The error of words that no argument takes."""
+        known = sorted(set(re.findall(r"--([a-z][a-z-]*)", self.format_help())))
+        name = unknown[0].partition("=")[0]
+        if not name.startswith("-"):
+            self.error(f"{name!r} is one argument too many; {self.prog} --help shows what there is")
+        listed = meant(name.lstrip("-"), known).replace("mean ", "mean --").replace(" or ", " or --")
+        self.error(f"there is no option {name}{listed or f'; {self.prog} --help lists them'}")
 
 
 def _exit_codes(command: str) -> str:

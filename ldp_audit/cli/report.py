@@ -24,12 +24,12 @@ SECTIONS = ("mechanisms", "implementation", "audits", "accounting")
 
 def add_arguments(report: argparse.ArgumentParser) -> None:
     """The options of `ldp-audit report`."""
-    add = report.add_argument
-    add("--out", type=Path, required=True, metavar="DIR", help="write index.html and everything it leads to there")
-    source = report.add_mutually_exclusive_group()
+    what = report.add_argument_group("what is in it")
+    source = what.add_mutually_exclusive_group()
     source.add_argument("--paper", metavar="KEY", help="settle a shipped paper's claims; by default all")
     source.add_argument("--claims", metavar="MODULE", help="settle the claims of a module of your own instead")
     source.add_argument("--from", dest="source", type=Path, metavar="FILE", help="take the claims of a report.json")
+    add = what.add_argument
     add("--audits", type=Path, nargs="+", metavar="FILE", help="show these results of `audit --json`, and no others")
     add(
         "--protocol",
@@ -48,6 +48,8 @@ def add_arguments(report: argparse.ArgumentParser) -> None:
         choices=SECTIONS,
         help="the shipped section beside things of yours; may be repeated",
     )
+    add = report.add_argument_group("output").add_argument
+    add("--out", type=Path, required=True, metavar="DIR", help="write index.html and everything it leads to there")
     add(
         "--fail-on",
         choices=["refuted", "undecided"],

@@ -17,7 +17,7 @@ def add_arguments(train: argparse.ArgumentParser) -> None:
     """The options of `ldp-audit train`."""
     from ldp_audit.training.pipeline import PIPELINES
 
-    add = train.add_argument
+    add = train.add_argument_group("what is trained").add_argument
     add("pipeline", metavar="PIPELINE", help=f"{', '.join(PIPELINES)}, or a plan of your own, module:Class")
     add("--data", metavar="NAME", help="a data set; the pipeline's embedded one by default")
     add("--folder", type=Path, metavar="DIR", help="where the data set's files are, for those that have files")
@@ -25,12 +25,10 @@ def add_arguments(train: argparse.ArgumentParser) -> None:
     add("--set", type=_pair, action="append", default=[], metavar="FIELD=V", help="a setting; may be repeated")
     add("--sweep", type=_pair, action="append", default=[], metavar="FIELD=V,V", help="vary a setting; may be repeated")
     add("--preset", metavar="NAME", help="settings of the paper's, or demonstration, the default without settings")
+    add("--list", action="store_true", help="the pipeline's settings and presets, and the data sets")
+    add = train.add_argument_group("how much").add_argument
     add("--repeats", type=int, metavar="K", help="runs of each point; or of its cross-validation")
     add("--seed", type=int, default=0, metavar="SEED", help="from which all seeds follow; 0 by default")
-    add("--device", default="auto", metavar="NAME", help="auto (a GPU if there is one), cpu, cuda, cuda:1")
-    add("--threads", type=int, default=1, metavar="N", help="of torch in each run; 1 by default")
-    add("--workers", type=int, metavar="N", help="processes of this machine; one a core by default, 1 on a GPU")
-    add("--scheduler", metavar="ADDRESS", help="of a Dask cluster, whose workers train")
     add(
         "--evaluate-every",
         type=int,
@@ -39,12 +37,17 @@ def add_arguments(train: argparse.ArgumentParser) -> None:
         help="evaluate the model in every K-th round, and the last",
     )
     add("--audit", action="store_true", help="bound each run's epsilon from below by canaries")
+    add = train.add_argument_group("how").add_argument
+    add("--device", default="auto", metavar="NAME", help="auto (a GPU if there is one), cpu, cuda, cuda:1")
+    add("--threads", type=int, default=1, metavar="N", help="of torch in each run; 1 by default")
+    add("--workers", type=int, metavar="N", help="processes of this machine; one a core by default, 1 on a GPU")
+    add("--scheduler", metavar="ADDRESS", help="of a Dask cluster, whose workers train")
+    add = train.add_argument_group("output").add_argument
     add(
         "--out", type=Path, metavar="DIR", help="write results.json, report.md, report.html, figures, checkpoints there"
     )
     add("--keep-model", action="store_true", help="write every run's model, with its spend, to --out's folder models")
     add("--resume", action="store_true", help="go on with what --out holds, perhaps for more rounds")
-    add("--list", action="store_true", help="the pipeline's settings and presets, and the data sets")
     add("--quiet", action="store_true", help="no progress")
 
 
@@ -130,10 +133,22 @@ def _sweeps(options: argparse.Namespace, plan: type) -> Sequence[Any]:
 
     fixed = {name: read_value(plan, name, text) for name, text in _once("--set", options.set).items()}
     varied = {
-        name: tuple(read_value(plan, name, part) for part in text.split(","))
+        name: tuple(read_value(plan, name, part) for part in _parted(text))
         for name, text in _once("--sweep", options.sweep).items()
     }
     return sweeps_of(plan, options.preset, fixed, varied, options.repeats)
+
+
+def _parted(text: str) -> list[str]:
+    """The values between commas; those within parentheses and brackets part nothing, as in Gaussian(a, b)."""
+    depth, parts = 0, [""]
+    for letter in text:
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
 
 
 def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:

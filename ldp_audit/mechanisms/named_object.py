@@ -8,8 +8,13 @@ import inspect
 import sys
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
+
+from ldp_audit.numerics import meant
+
+_SHOWN = 12
+"""Names of a module that a message lists."""
 
 
 def named_object(name: str, what: str) -> Any:
@@ -18,15 +23,39 @@ def named_object(name: str, what: str) -> Any:
     Class.method is the method of an object of the class, which must need no arguments.
     """
     module, _, attribute = name.rpartition(":")
+    if ("/" in module or "\\" in module) and not module.endswith(".py"):
+        raise ValueError(f"{what} cannot be loaded: a file's name ends in .py, such as {module}.py:{attribute}")
     try:
         found: Any = named_module(module)
         for part in attribute.split("."):
             if isinstance(found, type) and inspect.isfunction(inspect.getattr_static(found, part, None)):
                 found = found()
             found = getattr(found, part)
+    except AttributeError as error:
+        if error.obj is not found or error.name != part:  # of the user's own code
+            raise ValueError(f"{what} cannot be loaded: {type(error).__name__}: {error}") from None
+        raise ValueError(f"{what} cannot be loaded: {_without(found, part)}") from None
     except (Exception, SystemExit) as error:  # noqa: BLE001  (a user's module may raise anything)
         raise ValueError(f"{what} cannot be loaded: {type(error).__name__}: {error}") from None
     return found
+
+
+def _without(owner: Any, name: str) -> str:
+    """That it lacks a name, and what it has: its public names; of a module, without those that it imports."""
+    named = owner.__name__ if isinstance(owner, ModuleType | type) else type(owner).__qualname__
+    known = [one for one in dir(owner) if not one.startswith("_")]
+    if isinstance(owner, ModuleType):
+        own = [one for one in known if _is_of(vars(owner).get(one), named)]
+        known = sorted(own, key=lambda one: not callable(vars(owner)[one]))  # what a TARGET may be, first
+    listed = f"it has {', '.join(known[:_SHOWN])}" if known else "it has no public names"
+    return f"{named} has no {name}{meant(name, known)}; {listed}{', ...' * (len(known) > _SHOWN)}"
+
+
+def _is_of(value: Any, module: str) -> bool:
+    """Whether a module's value is its own, and not imported."""
+    if isinstance(value, type | FunctionType | BuiltinFunctionType):
+        return value.__module__ == module
+    return value is not None and not isinstance(value, ModuleType) and type(value).__module__ != "__future__"
 
 
 def named_module(name: str) -> ModuleType:

@@ -8,6 +8,7 @@ package.module:name                     imported
 from __future__ import annotations
 
 import ast
+import inspect
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from typing import Any
 
 from ldp_audit import mechanisms, registry
 from ldp_audit.mechanisms.named_object import named_object
+from ldp_audit.numerics import meant
 
 SHIPPED = sorted(mechanisms.FAMILIES)
 """The mechanisms of ours that a TARGET may name."""
@@ -45,7 +47,14 @@ def load(
         return _shipped(target, others)
     if ":" in target:
         return _imported(target, classes=classes)
-    raise ValueError(f"target {_cut(target)} is none of: {_accepted()}")
+    if target in known():
+        needed = [
+            f"{name}=..."
+            for name, one in inspect.signature(_class(target)).parameters.items()
+            if one.default is one.empty
+        ]
+        raise ValueError(f"target {_cut(target)} must have its parameters: {target}({', '.join(needed)})")
+    raise ValueError(f"target {_cut(target)} is none of: {_accepted()}{meant(target, known())}")
 
 
 def is_data(target: str) -> bool:
@@ -62,7 +71,9 @@ def _shipped(target: str, others: Mapping[str, Callable[..., Any]]) -> Any:
         raise ValueError(f"target {_cut(target)} cannot be read; accepted: {_accepted()}") from None
     name = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ""
     if not isinstance(call, ast.Call) or not (name in others or _is_known(name)):
-        raise ValueError(f"target {_cut(target)} names no shipped mechanism; known: {', '.join([*known(), *others])}")
+        name = target.partition("(")[0].strip()
+        near = meant(name, [*known(), *others])
+        raise ValueError(f"target {_cut(target)} names no shipped mechanism{near or _listed()}")
     arguments = [_literal(target, node) for node in call.args]
     named = {str(keyword.arg): _literal(target, keyword.value) for keyword in call.keywords}
     if len(named) < len(call.keywords):
@@ -106,6 +117,10 @@ def _imported(target: str, *, classes: bool) -> Any:
             f"{name}_at_one = {name}.bind(epsilon=1)"
         )
     return found
+
+
+def _listed() -> str:
+    return f"; known: {', '.join(known())}"
 
 
 def _cut(target: str) -> str:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from ldp_audit.mechanisms.named_object import named_object
-from ldp_audit.numerics import between
+from ldp_audit.numerics import between, meant
 from ldp_audit.training.findings import Finding, Question
 from ldp_audit.training.results import Comparing
 from ldp_audit.training.sweep import Sweep
@@ -147,7 +147,8 @@ def plan_class(name: str) -> type:
     """
     target = PIPELINES.get(name, name)
     if ":" not in target:
-        raise ValueError(f"pipeline must be one of {', '.join(PIPELINES)}, or module:Class, got {name!r}")
+        near = meant(name, PIPELINES)
+        raise ValueError(f"pipeline must be one of {', '.join(PIPELINES)}, or module:Class, got {name!r}{near}")
     found: Any = named_object(target, f"pipeline {name!r}")
     bases = found.__mro__ if isinstance(found, type) and dataclasses.is_dataclass(found) else ()
     if not any(callable(vars(one).get("start")) for one in bases):
@@ -193,7 +194,7 @@ def preset_of(plan: type, name: str) -> tuple[Sweep, ...]:
     presets = presets_of(plan)
     if name not in presets:
         known = ", ".join(presets) or "none, for this pipeline"
-        raise ValueError(f"preset must be one of {known}, got {name!r}")
+        raise ValueError(f"preset must be one of {known}, got {name!r}{meant(name, presets)}")
     return _sweeps(presets[name])
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from ldp_audit import registry
 from ldp_audit.accounting.converted import plain
-from ldp_audit.numerics import whole
+from ldp_audit.numerics import meant, whole
 
 MAX_RUNS = 100_000
 """Largest number of runs of an experiment; more are taken for a typing error, and their list alone would fill the
@@ -227,7 +227,7 @@ def check_fields(plan: type, names: Mapping[str, Any] | Sequence[str]) -> None:
     known = [one.name for one in dataclasses.fields(plan)]
     for name in names:
         if name not in known:
-            raise ValueError(f"field must be one of {', '.join(known)}, got {name!r}")
+            raise ValueError(f"field must be one of {', '.join(known)}, got {name!r}{meant(name, known)}")
 
 
 def read_value(plan: type, name: str, text: str) -> Any:

@@ -23,6 +23,7 @@ from typing import Any
 
 from ldp_audit import registry
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Shuffling, Split, Step
+from ldp_audit.numerics import meant
 
 _LARGEST = 100_000  # bytes; a protocol is some hundred
 _DOTS = 100  # in a line; tomllib takes the square of a dotted key's length
@@ -37,7 +38,8 @@ def load_protocol(name: str | Path) -> Protocol:
         return parse_protocol(_shipped()[name].read_bytes(), f"{name}.toml")
     path = Path(name)
     if not path.exists() and path.suffix != ".toml":
-        raise ValueError(f"{str(name)[:200]!r} is neither a file nor a shipped protocol; shipped: {named()}")
+        listed = meant(str(name)[:200], shipped()) or f"; shipped: {named()}"
+        raise ValueError(f"{str(name)[:200]!r} is neither a file nor a shipped protocol{listed}")
     with path.open("rb") as file:
         content = file.read(_LARGEST + 1)
     return parse_protocol(content, str(path), path.parent)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ldp_audit.mechanisms.named_object import named_object
+from ldp_audit.numerics import meant
 from ldp_audit.training.data import adult, bank, cifar, digits, idx, kdd99, leaf, pairs, sparse_synthetic
 from ldp_audit.training.datasets import Images, Table
 
@@ -66,7 +67,7 @@ def load(name: str, folder: str | Path | None = None, **options: Any) -> Images 
     if source is None:
         raise ValueError(
             f"data must be one of {', '.join(DATASETS)}, or package.module:function, a loader of your own "
-            f"(the guide to training has them for CSV, NPZ and torch), got {name!r}"
+            f"(the guide to training has them for CSV, NPZ and torch), got {name!r}{meant(str(name), DATASETS)}"
         )
     if source.files and folder is None:
         raise ValueError(f"data {name!r} needs a folder that holds {source.files}, got none")
