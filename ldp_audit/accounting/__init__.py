@@ -79,6 +79,10 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module 'ldp_audit.accounting' has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 class _Room(ModuleType):
     """The names above stay the functions that they are.
 

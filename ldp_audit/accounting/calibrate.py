@@ -25,10 +25,11 @@ from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.numerics import as_float, between, log_of_delta, nonnegative, root, shown
+from ldp_audit.shown import Shown
 
 
 @dataclass(frozen=True)
-class Calibrated:
+class Calibrated(Shown):
     """A parameter that meets a budget.
 
     value: the parameter.   spent: its epsilon at the budget's delta, nats, at most the budget's; spent_delta: its delta

@@ -37,6 +37,7 @@ from ldp_audit.mechanisms import (
 )
 from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.numerics import as_float, instance, log_of_delta, shown, whole
+from ldp_audit.shown import Shown
 
 Build = Callable[[float], Mechanism]
 """From the epsilon of one report to the mechanism."""
@@ -69,7 +70,7 @@ class RankedMechanism:
 
 
 @dataclass(frozen=True)
-class Choices:
+class Choices(Shown):
     """Candidates, the least typical error first.
 
     question: in words.   signal: the size that an error must not exceed: 1/answers, or 1 for a mean in [-1, 1].

@@ -34,6 +34,7 @@ from ldp_audit.mechanisms.inputs import numbers_of
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import AdditiveNoise, Adjacency, Mechanism, pair_loss_of
 from ldp_audit.numerics import between, exp_upwards, is_number, listed, log_of_delta, nonnegative, root, shown, whole
+from ldp_audit.shown import Shown
 
 Floats = NDArray[np.float64]
 
@@ -156,6 +157,10 @@ class PrivacyLoss:
     def profile(self) -> PrivacyProfile:
         """delta as a function of epsilon, with its curves and tables."""
         return PrivacyProfile(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the table of the profile."""
+        return self.profile()._repr_html_()
 
     def plot(self, axes: Any = None, *, delta: float = 1e-10, label: str = "privacy loss") -> Any:
         """Draw both bounds of the privacy profile on matplotlib's axes, from epsilon = 0 down to this delta.
@@ -512,7 +517,7 @@ class ProfileRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PrivacyProfile:
+class PrivacyProfile(Shown):
     """delta as a function of epsilon. It does not increase, and is convex in e**epsilon.
 
     loss: whose profile it is.

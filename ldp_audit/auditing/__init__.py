@@ -1,6 +1,7 @@
 """Is this program what they claim? Statistical audits of any sampler, with bounds that hold at their confidence."""
 
 from ldp_audit.auditing.adapters import as_sampler
+from ldp_audit.auditing.adapters.sampler import ProgramError
 from ldp_audit.auditing.assertions import (
     LawMismatch,
     NoPowerError,
@@ -15,7 +16,6 @@ from ldp_audit.auditing.event_search import InputSearch, search
 from ldp_audit.auditing.fitting import FitResult, FitWitness, fit
 from ldp_audit.auditing.membership import GuessesResult, audit_guesses, audit_scores
 from ldp_audit.auditing.power import plan
-from ldp_audit.auditing.program import ProgramError
 from ldp_audit.auditing.result import AuditResult, DivergenceClaim, Witness
 from ldp_audit.auditing.scores.law_score import Law, LawScore
 

@@ -27,13 +27,14 @@ from typing import Any
 
 import numpy as np
 
+from ldp_audit.auditing.adapters.sampler import Sampler
 from ldp_audit.auditing.bounds import Counts, check_claim, check_confidence
 from ldp_audit.auditing.event_search import as_search
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.evidence import Case, EventBound, Evidence, PrivacyClaim
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.power import Reach
-from ldp_audit.auditing.program import CONFIRM, CONFIRMED_AGAIN, Program, Sampler
+from ldp_audit.auditing.program import CONFIRM, CONFIRMED_AGAIN, Program
 from ldp_audit.auditing.record import DAMAGE, KeyedCounts, Record, State, arguments_of, counted, record_in
 from ldp_audit.auditing.result import AuditResult, Witness, plain
 from ldp_audit.auditing.test import Test, Unkept, call_size, count_all, reporter

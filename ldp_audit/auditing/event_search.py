@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ldp_audit.auditing.adapters.arrays import arrayed
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.choice import (
     Choice,
@@ -31,7 +32,7 @@ from ldp_audit.auditing.choice import (
 )
 from ldp_audit.auditing.curves import level_events
 from ldp_audit.auditing.events import Event
-from ldp_audit.auditing.outputs import Outputs, arrayed, concatenated, unrepeated
+from ldp_audit.auditing.outputs import Outputs, concatenated, unrepeated
 from ldp_audit.auditing.power import HIGHEST_CLAIM
 from ldp_audit.auditing.program import SEARCH, Program
 from ldp_audit.auditing.result import shown

@@ -28,7 +28,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special
@@ -40,6 +40,7 @@ from ldp_audit.auditing.law_cells import MASS_ERROR, CellLaw, cells_of
 from ldp_audit.auditing.program import FIT, Program
 from ldp_audit.auditing.result import plain, shown
 from ldp_audit.numerics import between, count_of, whole
+from ldp_audit.shown import Judged
 
 POWER = 0.95
 _LEAST = 1e-300  # a tail that is smaller is written as this: only what is impossible has p-value 0
@@ -262,7 +263,7 @@ class FitWitness:
 
 
 @dataclass(frozen=True)
-class FitResult:
+class FitResult(Judged):
     """The outcome of `fit`.
 
     verdict: "differs" with probability at most 1 - confidence for a sampler that follows the law.
@@ -270,6 +271,8 @@ class FitResult:
     detectable: for each kind of event a change that is caught with probability 0.95, whichever of its events it is in.
     tests: how many events were tested.   budget: how much of the error each kind may spend.
     """
+
+    asked: ClassVar[str] = DIFFERS
 
     verdict: str
     p_value: float

@@ -52,8 +52,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ldp_audit.auditing.adapters.sampler import DeclaredSampler, NamedSampler, Sampler
 from ldp_audit.auditing.outputs import attributes
-from ldp_audit.auditing.program import DEPENDENCE, Call, DeclaredSampler, NamedSampler, Program, Sampler
+from ldp_audit.auditing.program import DEPENDENCE, Call, Program
 from ldp_audit.auditing.result import Witness
 from ldp_audit.numerics import instance
 

@@ -62,6 +62,7 @@ from ldp_audit.auditing.power import HIGHEST_CLAIM, Reach
 from ldp_audit.auditing.result import CONSISTENT, INCONCLUSIVE, VIOLATED, AuditResult, Witness, plain
 from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.numerics import between, nonnegative, whole
+from ldp_audit.shown import Judged
 
 _STANDARD_ERRORS = 3.0  # standard deviations
 _FEWEST = 3  # scores of either kind that choose an event
@@ -189,7 +190,7 @@ def _read(name: str, values: ArrayLike) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class GuessesResult:
+class GuessesResult(Judged):
     """The outcome of `audit_guesses`.
 
     verdict: "violated"; "consistent"; or "inconclusive": so few guesses could not have refuted the claim.

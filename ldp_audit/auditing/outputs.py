@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import reduce
 from operator import getitem
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
+from ldp_audit.auditing.adapters.arrays import arrayed, as_numpy, is_tensor, refuse_masked
 from ldp_audit.auditing.scores.score import coded, cut
-from ldp_audit.auditing.torch_tensors import as_numpy, is_tensor
 
 Label = str | int | bool | None
 """A label as it is compared and written into JSON; other objects stand for themselves by their repr."""
@@ -97,12 +97,6 @@ def read(raw: Any, n: int, *, whole_rows: bool = False) -> Outputs:
     raise ValueError(f"it returned an array of dtype {array.dtype} and shape {array.shape}; accepted: numbers, labels")
 
 
-def refuse_masked(*raw: Any) -> None:
-    """ValueError for a masked array: its hidden values are no outputs, and reading it would count them."""
-    if any(isinstance(one, np.ma.MaskedArray) for one in raw):
-        raise ValueError("it returned a masked array; accepted: arrays of which no value is hidden")
-
-
 def listed(raw: Any, n: int) -> Any:
     """What is no array of numpy: a tensor as an array, and all else as a list."""
     raw = _without_tensors(arrayed(raw))
@@ -154,36 +148,6 @@ def _without_tensors(raw: Any) -> Any:
 def _scalar(value: Any) -> Any:
     """An array of no dimension as the number that it holds; all else as it is."""
     return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
-
-
-@runtime_checkable
-class _HoldsArray(Protocol):
-    def __array__(self) -> Any: ...
-
-
-@runtime_checkable
-class _HoldsMemory(Protocol):
-    def __dlpack__(self, *, stream: None = None) -> Any: ...
-
-
-def arrayed(value: Any) -> Any:
-    """The array of another library, such as JAX's or pandas', as one of numpy's; anything else as it is.
-
-    A table becomes its rows; its names and its index are no outputs. torch's tensors stay (`torch_tensors`), and so do
-    times, which are labels. What is missing in a table stays apart from NaN.
-    """
-    if type(value) in PLAIN or isinstance(value, np.ndarray | np.generic | type) or is_tensor(value):
-        return value
-    if isinstance(value, _HoldsArray):
-        found = np.asarray(value)
-        if found.dtype.kind == "f" and np.isnan(found).any():
-            known = np.asarray(value, dtype=object)
-            found = found if all(isinstance(one, float | np.floating) for one in known.flat) else known
-    elif isinstance(value, _HoldsMemory):
-        found = np.from_dlpack(value)
-    else:
-        return value
-    return value if found.dtype.kind in "mM" or (found.dtype.kind == "O" and found.ndim == 0) else found
 
 
 def _array_of(values: list[Any]) -> np.ndarray:

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import math
 import re
-import sys
 import threading
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ldp_audit.auditing.adapters.arrays import arrayed
+from ldp_audit.auditing.adapters.sampler import DeclaredSampler, ProgramError, Sampler
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.clocks import is_clock
-from ldp_audit.auditing.outputs import Outputs, arrayed, concatenated, listed, of_several_lengths, read
+from ldp_audit.auditing.outputs import Outputs, concatenated, listed, of_several_lengths, read
 from ldp_audit.auditing.scores.score import MINUS_ZERO, NOT_A_NUMBER, cut
 from ldp_audit.auditing.structure import LOOK_SIZE, SEED, SEED_BYTES, Structure, learned_structure
 from ldp_audit.numerics import between, whole
@@ -29,9 +27,6 @@ CHUNK_VALUES = 2**20
 """A call asks for at most this many numbers, so that memory does not grow with the samples."""
 CHUNK_ROWS = 2**16
 """And for at most so many outputs."""
-
-Sampler = Callable[[Any, int, np.random.Generator], Any]
-"""(x, n, rng) -> n independent outputs on input x."""
 
 
 _FEWEST_SEEDS, _LEAST_SEED = 256, 2**24
@@ -59,81 +54,6 @@ CONFIRMED_AGAIN = 1000
 UNSEEDED = "the program may draw randomness that the seed does not decide: the same seed may give another result"
 
 _KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "S": "text"}
-
-
-class ProgramError(ValueError):
-    """The program under audit raised, hung, or returned what cannot be read. Says on which input and in which call."""
-
-
-class DeclaredSampler(ABC):
-    """A sampler that says whether a seed decides its outputs."""
-
-    @abstractmethod
-    def __call__(self, x: Any, n: int, rng: np.random.Generator) -> Any:
-        """n outputs on input x."""
-
-    @property
-    @abstractmethod
-    def repeatable(self) -> bool:
-        """Whether rng decides all outputs; False where that is not known."""
-
-    @property
-    def origin(self) -> Any:
-        """What it was made of, by which it is named; itself if of nothing else."""
-        return self
-
-    @property
-    def shared(self) -> str:
-        """Why a new process asks the same running program, with all that it remembers; "" where it asks a new one."""
-        return ""
-
-
-class NamedSampler(DeclaredSampler):
-    """A sampler that is known by its text, so that other processes can load it and files can name it."""
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Its text."""
-
-    @property
-    @abstractmethod
-    def source(self) -> Path | None:
-        """The file that defines it, where there is one."""
-
-    @abstractmethod
-    def prepare(self) -> None:
-        """Load it now, so that loading is no part of a call that is timed."""
-
-
-def name_of(sampler: Sampler) -> str:
-    """The sampler's text; of a mechanism, as it is written; or package.module:name."""
-    if isinstance(sampler, NamedSampler):
-        return sampler.name
-    sampler = sampler.origin if isinstance(sampler, DeclaredSampler) else sampler
-    if type(sampler).__module__.startswith("ldp_audit.mechanisms."):
-        return repr(sampler)
-    named = sampler if hasattr(sampler, "__qualname__") else type(sampler)
-    return f"{named.__module__}:{named.__qualname__}"  # type: ignore[union-attr]
-
-
-def source_of(sampler: Any) -> Path | None:
-    """The file that defines it, or that its module is; None where there is none."""
-    if isinstance(sampler, NamedSampler):
-        return sampler.source
-    sampler = sampler.origin if isinstance(sampler, DeclaredSampler) else sampler
-    module = sys.modules.get(getattr(sampler, "__module__", None) or type(sampler).__module__)
-    file = getattr(module, "__file__", None)
-    return Path(file) if file and Path(file).is_file() else None
-
-
-def source_digest(sampler: Sampler) -> str | None:
-    """SHA-256 of the file that defines it, by which an edited program differs from the one that was begun with.
-
-    None where there is no such file. The modules that the file imports are not looked at.
-    """
-    source = source_of(sampler)
-    return None if source is None else hashlib.sha256(source.read_bytes()).hexdigest()
 
 
 @dataclass(slots=True)

@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ldp_audit.auditing.adapters.sampler import Sampler, name_of, source_digest
 from ldp_audit.auditing.bounds import Counts, check_claim, check_confidence
 from ldp_audit.auditing.choice import LONE_SHARE, Choice
 from ldp_audit.auditing.event_search import Found, InputSearch, floor_of
 from ldp_audit.auditing.events import Event
-from ldp_audit.auditing.program import Program, Sampler, name_of, source_digest
+from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.result import plain
 from ldp_audit.auditing.scores.score import read_place
 from ldp_audit.auditing.test import CountedChunks, Range, Test, Unkept, joined

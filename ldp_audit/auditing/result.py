@@ -11,6 +11,7 @@ from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.power import Reach
 from ldp_audit.figure import BAR, CLAIM, new_axes
+from ldp_audit.shown import Judged
 
 VIOLATED, CONSISTENT, INCONCLUSIVE = "violated", "consistent", "inconclusive"
 
@@ -86,7 +87,7 @@ class DivergenceClaim:
 
 
 @dataclass(frozen=True)
-class AuditResult:
+class AuditResult(Judged):
     """The outcome of `audit`.
 
     verdict: "violated"; "consistent"; or "inconclusive": nothing was found, and much could not have been (`notes`).

@@ -20,10 +20,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ldp_audit.auditing.adapters.sampler import ProgramError
 from ldp_audit.auditing.bounds import Counts, Region
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
-from ldp_audit.auditing.program import CALLS, TEST, Program, ProgramError
+from ldp_audit.auditing.program import CALLS, TEST, Program
 from ldp_audit.auditing.result import Witness
 from ldp_audit.auditing.scores.equals import Equals
 

@@ -12,7 +12,8 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ldp_audit.auditing.program import NamedSampler, Program, ProgramError, name_of
+from ldp_audit.auditing.adapters.sampler import NamedSampler, ProgramError, name_of
+from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.test import Part, Pending, Range, Test, count_part
 from ldp_audit.workers import Ended, Pool, Say, SchedulerLostError, ThisProcess, pool_of
 

@@ -52,3 +52,7 @@ def __getattr__(name: str) -> object:
         module = import_module(f"ldp_audit.claims.{_HOME[name]}")
         return getattr(module, name)
     raise AttributeError(f"module 'ldp_audit.claims' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -14,7 +14,7 @@ from ldp_audit.files import read_json
 from ldp_audit.progress import Progress
 
 if TYPE_CHECKING:
-    from ldp_audit.auditing.program import NamedSampler
+    from ldp_audit.auditing.adapters.sampler import NamedSampler
     from ldp_audit.auditing.result import AuditResult
     from ldp_audit.implementations import Implementation
 
@@ -129,7 +129,7 @@ def _json(text: str) -> Any:
 
 def run(options: argparse.Namespace) -> int:
     """Audit, confirm, merge or enumerate; 1 if the claim is violated, 3 without power, else 0; or ValueError."""
-    from ldp_audit.auditing.program import ProgramError
+    from ldp_audit.auditing.adapters.sampler import ProgramError
     from ldp_audit.auditing.test import IncompleteError
 
     check_writable(options)

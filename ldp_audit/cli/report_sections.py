@@ -63,11 +63,9 @@ def mechanisms(say: Say) -> list[dict[str, Any]]:
 def _formulas(entry: Any) -> dict[str, str]:
     from sympy import latex
 
-    from ldp_audit.reports.mathematics import law_latex
-
     epsilon, bias, variance = (None if entry.example.composed else entry.epsilon()), entry.bias(), entry.variance()
     return {
-        "law": law_latex(entry.law()),
+        "law": entry.law().latex(),
         "epsilon_latex": "" if epsilon is None else latex(epsilon),
         "bias_latex": "" if bias is None else latex(bias),
         "variance_latex": "" if variance is None else latex(variance),

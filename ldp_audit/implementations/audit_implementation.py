@@ -21,9 +21,9 @@ import numpy as np
 
 from ldp_audit.auditing.adapters import AdaptedSampler, as_sampler
 from ldp_audit.auditing.adapters.function_of_one_value import one_value_draw
+from ldp_audit.auditing.adapters.sampler import ProgramError, Sampler
 from ldp_audit.auditing.event_search import InputSearch, as_search
 from ldp_audit.auditing.fresh import Fresh
-from ldp_audit.auditing.program import ProgramError, Sampler
 from ldp_audit.implementations.attainability import by_samples
 from ldp_audit.implementations.enumerate_map import MOST_ENUMERATED, claim_as_floats, implementation
 from ldp_audit.implementations.fake_generator import NotEnumerable

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from ldp_audit.auditing.adapters.sampler import ProgramError
 from ldp_audit.auditing.bounds import check_claim
 from ldp_audit.auditing.event_search import InputSearch, as_search
-from ldp_audit.auditing.program import ProgramError
 from ldp_audit.implementations.attainability import by_samples
 from ldp_audit.implementations.evaluation import CHECKED, Evaluation, SamplerMap
 from ldp_audit.implementations.fake_generator import NotEnumerable

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.program import ProgramError
+from ldp_audit.auditing.adapters.arrays import as_numpy, is_tensor
+from ldp_audit.auditing.adapters.sampler import ProgramError
 from ldp_audit.auditing.result import shown
-from ldp_audit.auditing.torch_tensors import as_numpy, is_tensor
 from ldp_audit.implementations.grid import Grid
 from ldp_audit.implementations.implementation_result import output_text
 from ldp_audit.implementations.output_keys import OutputKeys, same

@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 from ldp_audit.auditing.result import VIOLATED, plain, shown
 from ldp_audit.numerics import log_ratio, nonnegative, probability
+from ldp_audit.shown import Judged
 
 HOLDS, NOT_REFUTED = "holds", "not refuted"
 _MOST_WRITTEN = 2**64
@@ -165,7 +166,7 @@ class PairChannel:
 
 
 @dataclass(frozen=True)
-class Implementation:
+class Implementation(Judged):
     """The guarantee of a deterministic map from random words to outputs, on the given inputs.
 
     method: enumerated (every word), monotone (exact where outputs are few), sampled (can only refute).

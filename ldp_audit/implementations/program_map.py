@@ -19,9 +19,10 @@ import numpy as np
 
 from ldp_audit.auditing.adapters import AdaptedSampler
 from ldp_audit.auditing.adapters.adapted_sampler import seeded_globals
-from ldp_audit.auditing.program import CHUNK_ROWS, ProgramError, Sampler
+from ldp_audit.auditing.adapters.arrays import as_numpy, is_tensor
+from ldp_audit.auditing.adapters.sampler import ProgramError, Sampler
+from ldp_audit.auditing.program import CHUNK_ROWS
 from ldp_audit.auditing.result import shown
-from ldp_audit.auditing.torch_tensors import as_numpy, is_tensor
 from ldp_audit.implementations.enumerate_map import MOST_ENUMERATED
 from ldp_audit.implementations.evaluation import unit_of
 from ldp_audit.implementations.fake_generator import Draw, FakeGenerator, NotEnumerable, Tape, described

@@ -119,3 +119,7 @@ def __getattr__(name: str) -> object:
     if name in _HOME:
         return getattr(import_module(f"ldp_audit.mechanisms.{_HOME[name]}"), name)
     raise AttributeError(f"module 'ldp_audit.mechanisms' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sympy import Add, Dummy, Expr, Function, Mul, Pow, S, Sum, Tuple, ceiling, floor
+from sympy import Add, Dummy, Expr, Function, Mul, Pow, S, Sum, Tuple, ceiling, floor, latex
 
 from ldp_audit.mechanisms.density import OUTPUT, Atom, Piece
+from ldp_audit.mechanisms.typeset import cases, interval
 from ldp_audit.mechanisms.variable import (
     EPSILON,
     Variable,
@@ -166,6 +167,28 @@ class SymbolicChannel:
             second = variable.renamed(variable.name + suffix, latex=variable.latex + "'")
             swap[variable] = substitute_domain(second, swap)  # an input's domain may mention another input
         return self._substituted([swap[variable] for variable in self.inputs], swap, self.public)
+
+    def latex(self) -> str:
+        """The distribution, typeset; sums get letters."""
+        inputs, sums = ", ".join(v.latex for v in self.inputs), dict[Any, str]()
+        parts = []
+        if self.atoms:
+            rows = [
+                (
+                    a.probability,
+                    f"y={latex(a.output)}" if a.index is None else interval(a.index.lower, a.index.upper, a.index),
+                )
+                for a in self.atoms
+            ]
+            parts.append(cases(rf"\Pr[y\mid {inputs}]", rows, sums))
+        if self.pieces:
+            rows = [(p.density, interval(p.lower, p.upper)) for p in self.pieces]
+            parts.append(cases(rf"f(y\mid {inputs})", rows, sums))
+        return r"\qquad ".join(parts)
+
+    def _repr_latex_(self) -> str:
+        """What a notebook shows."""
+        return f"$$ {self.latex()} $$"
 
     def variables(self) -> list[Variable]:
         """The inputs and the parameters, each after those that its domain mentions."""

@@ -13,7 +13,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -126,6 +126,13 @@ class Losses:
     rest: float | None = None
 
 
+@runtime_checkable
+class _Defined(Protocol):
+    """A mechanism with a symbolic definition."""
+
+    def symbolic(self) -> Any: ...
+
+
 class Mechanism(ABC):
     """A randomised report of one input, with distribution `log_prob`; `sample` draws from `implemented()`.
 
@@ -153,6 +160,13 @@ class Mechanism(ABC):
 
     mirrored: ClassVar[bool] = False
     """Whether the distributions at the two inputs of the worst pair are mirror images."""
+
+    def _repr_latex_(self) -> str | None:
+        """What a notebook shows: the definition, typeset; None, so that it shows the text, where there is none."""
+        if not isinstance(self, _Defined) or (self.example is not None and self.example.composed):
+            return None
+        name = repr(self).replace("_", r"\_")
+        return rf"$$ \text{{{name}: }}\quad {self.symbolic().latex()} $$"
 
     @abstractmethod
     def worst_pair(self) -> tuple[Any, Any]:

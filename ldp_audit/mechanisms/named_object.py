@@ -25,8 +25,10 @@ def named_object(name: str, what: str) -> Any:
     module, _, attribute = name.rpartition(":")
     if ("/" in module or "\\" in module) and not module.endswith(".py"):
         raise ValueError(f"{what} cannot be loaded: a file's name ends in .py, such as {module}.py:{attribute}")
+    found: Any = None
+    part = ""
     try:
-        found: Any = named_module(module)
+        found = named_module(module)
         for part in attribute.split("."):
             if isinstance(found, type) and inspect.isfunction(inspect.getattr_static(found, part, None)):
                 found = found()

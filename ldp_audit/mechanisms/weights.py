@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sympy import Add, Expr, Sum, expand_func
+from sympy import Add, Expr, Sum, expand_func, latex
 
+from ldp_audit.mechanisms.typeset import cases
 from ldp_audit.mechanisms.variable import Variable, exact, replacements, substituted, variables_of
 from ldp_audit.numerics import listed
 
@@ -57,6 +58,17 @@ class SymbolicWeights:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "classes", known)
         self.variables()
+
+    def latex(self) -> str:
+        """The distribution, typeset; sums get letters, explained at the end."""
+        sums: dict[Any, str] = {}
+        parts = [cases(r"\Pr[\text{report}]", [(one.probability, _latex_of(one)) for one in self.classes], sums)]
+        parts += [f"{letter}={latex(one)}" for one, letter in sums.items()]
+        return r"\qquad ".join(parts)
+
+    def _repr_latex_(self) -> str:
+        """What a notebook shows."""
+        return f"$$ {self.latex()} $$"
 
     def total(self) -> Expr:
         """The sum of all probabilities; 1 for a distribution."""
@@ -105,3 +117,9 @@ def _replaced(one: OutputClass, swap: Mapping[Any, Any]) -> list[OutputClass]:
 
 def _worked_out(expression: Expr) -> Expr:
     return expand_func(expression.doit())
+
+
+def _latex_of(one: OutputClass) -> str:
+    many = "" if one.count == 1 else rf"\ ({latex(one.count)}\text{{ of them}})"
+    which = "" if one.index is None else rf"\ {latex(one.index[0])}"
+    return rf"\text{{{one.label}}}{which}{many}"

@@ -15,7 +15,6 @@ from ldp_audit.figure import Figure
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import Variable
 from ldp_audit.mechanisms.weights import SymbolicWeights
-from ldp_audit.reports.mathematics import law_latex
 from ldp_audit.reports.wording import domain
 
 SCHEMA_VERSION = 1
@@ -75,7 +74,7 @@ def _mechanism_record(law: SymbolicChannel | SymbolicWeights) -> dict[str, Any]:
     private = law.inputs if isinstance(law, SymbolicChannel) else ()
     others = [one for one in law.variables() if one not in private]
     domains = {what: [_domain(one) for one in of] for what, of in (("private", private), ("public", others))}
-    return {"name": law.name, "latex": law_latex(law), **domains}
+    return {"name": law.name, "latex": law.latex(), **domains}
 
 
 def _domain(variable: Variable) -> str:

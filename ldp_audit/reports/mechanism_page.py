@@ -14,7 +14,7 @@ from sympy import Expr, latex
 
 from ldp_audit import mechanisms
 from ldp_audit.mechanisms.catalogue import ENTRIES, Entry
-from ldp_audit.reports.mathematics import law_latex, with_sums_named
+from ldp_audit.mechanisms.typeset import with_sums_named
 
 _OPENING = """# The mechanisms
 
@@ -76,7 +76,7 @@ def _section(entry: Entry) -> str:
         "",
         entry.summary(),
         "",
-        f"$${law_latex(entry.law())}$$",
+        f"$${entry.law().latex()}$$",
         "",
         f"{example.letters}.",
         "",

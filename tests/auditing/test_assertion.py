@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ldp_audit.auditing.adapters.sampler import ProgramError
 from ldp_audit.auditing.assertions import LawMismatch, PrivacyViolation, assert_fits, assert_private
 from ldp_audit.auditing.looks import LOOKS, Goal, Room
-from ldp_audit.auditing.program import ProgramError
 from ldp_audit.auditing.test import FIRST_CALLS
 from tests.frequency import assert_at_least, assert_at_most
 from tests.together import together

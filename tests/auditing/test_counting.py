@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ldp_audit.auditing.adapters.sampler import ProgramError
 from ldp_audit.auditing.events import Event
-from ldp_audit.auditing.program import Program, ProgramError
+from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.test import (
     CountedChunks,
     IncompleteError,

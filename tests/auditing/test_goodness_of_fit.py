@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from scipy import special
 
+from ldp_audit.auditing.adapters.sampler import ProgramError
 from ldp_audit.auditing.fitting import fit
 from ldp_audit.auditing.law_cells import cells_of
 from ldp_audit.auditing.outputs import Outputs
-from ldp_audit.auditing.program import ProgramError
 from ldp_audit.mechanisms import (
     DuchiVector,
     ExponentialSelection,

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from ldp_audit.auditing import audit
+from ldp_audit.auditing.adapters.sampler import ProgramError
 from ldp_audit.auditing.assertions import NoPowerError, assert_private
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.confirm import confirm, witness_in
 from ldp_audit.auditing.dependent_outputs import drift
 from ldp_audit.auditing.outputs import read, unrepeated
 from ldp_audit.auditing.power import Reach
-from ldp_audit.auditing.program import ProgramError
 from ldp_audit.auditing.result import judged
 from ldp_audit.cli import main
 from tests.auditing.samplers import randomized_response

@@ -10,9 +10,10 @@ import pytest
 from sympy import Rational
 
 from ldp_audit import audit
+from ldp_audit.auditing.adapters.sampler import ProgramError
 from ldp_audit.auditing.assertions import NoPowerError, assert_private
 from ldp_audit.auditing.bounds import Counts
-from ldp_audit.auditing.program import CHUNK_VALUES, Program, ProgramError
+from ldp_audit.auditing.program import CHUNK_VALUES, Program
 from ldp_audit.mechanisms import SymbolicChannel
 from tests.together import together
 

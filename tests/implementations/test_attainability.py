@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.auditing.program import ProgramError
+from ldp_audit.auditing.adapters.sampler import ProgramError
 from ldp_audit.implementations.attainability import LocalGrain, SeenBefore, by_samples
 from ldp_audit.implementations.enumerate_map import implementation
 from ldp_audit.implementations.grid import Grid

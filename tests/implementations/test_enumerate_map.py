@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit import implementation, search
-from ldp_audit.auditing.program import ProgramError
+from ldp_audit.auditing.adapters.sampler import ProgramError
 from ldp_audit.implementations import (
     Example,
     Exclusive,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.auditing.program import ProgramError
+from ldp_audit.auditing.adapters.sampler import ProgramError
 from ldp_audit.implementations import monotone
 from ldp_audit.implementations.enumerate_map import implementation
 from ldp_audit.implementations.evaluation import OneUniform

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import torch
 
-from ldp_audit.auditing.program import ProgramError
+from ldp_audit.auditing.adapters.sampler import ProgramError
 from ldp_audit.implementations import implementation, implementation_of
 from ldp_audit.implementations.outside_randomness import OutsideRandomness, OwnGenerators
 from tests.together import together

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.auditing.adapters import as_sampler
-from ldp_audit.auditing.program import ProgramError
+from ldp_audit.auditing.adapters.sampler import ProgramError
 from ldp_audit.implementations import implementation
 from ldp_audit.implementations.audit_implementation import implementation_of, uniforms_of
 from ldp_audit.implementations.fake_generator import NotEnumerable

@@ -30,7 +30,7 @@ ROOMS = [
     "cli",
     "papers",
 ]
-GROUND = {"checkpoint", "figure", "files", "moved", "numerics", "progress", "registry", "workers"}
+GROUND = {"checkpoint", "figure", "files", "moved", "numerics", "progress", "registry", "shown", "workers"}
 """Modules below all rooms, which import no room."""
 ALLOWED = {
     "losses": set(),

@@ -24,8 +24,7 @@ for room in ("ldp_audit.papers", "ldp_audit.mechanisms"):
 from ldp_audit.claims.loading import load_paper, paper_keys
 made_claims = [claim for key in paper_keys() for claim in load_paper(key).claims]
 from ldp_audit.mechanisms.catalogue import ENTRIES
-from ldp_audit.reports.mathematics import law_latex
-laws = [law_latex(entry.law()) for entry in ENTRIES]
+laws = [entry.law().latex() for entry in ENTRIES]
 print(json.dumps({"made": len(made), "several": {str(one): sorted(how) for one, how in made.items() if len(how) > 1}}))
 """
 

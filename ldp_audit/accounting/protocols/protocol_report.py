@@ -18,6 +18,7 @@ from ldp_audit.figure import Figure, Panel, Series
 from ldp_audit.losses.grid_loss import check_width
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.numerics import as_float
+from ldp_audit.shown import Shown
 
 TEXT = 118
 """Columns of running text."""
@@ -54,7 +55,7 @@ class Spent:
 
 
 @dataclass(frozen=True)
-class ProtocolReport:
+class ProtocolReport(Shown):
     """The account of one protocol at one delta.
 
     steps: each step's whole cost.   scopes: one use of each step, one round, everything.   totals: everything, in each

@@ -20,9 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.outputs import arrayed, refuse_masked
-from ldp_audit.auditing.program import DeclaredSampler
-from ldp_audit.auditing.torch_tensors import as_numpy, generator_state, is_tensor
+from ldp_audit.auditing.adapters.arrays import arrayed, as_numpy, generator_state, is_tensor, refuse_masked
+from ldp_audit.auditing.adapters.sampler import DeclaredSampler
 
 _PLAIN = (bool, int, float, str, np.generic)
 """Outputs that are kept as they are."""

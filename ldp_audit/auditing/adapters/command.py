@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.adapters.adapted_sampler import flattened
-from ldp_audit.auditing.program import NamedSampler, ProgramError
+from ldp_audit.auditing.adapters.sampler import NamedSampler, ProgramError
 from ldp_audit.auditing.scores.score import cut
 from ldp_audit.numerics import between, listed
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler, flattened, seeded_globals
+from ldp_audit.auditing.adapters.arrays import arrayed
 from ldp_audit.auditing.adapters.command import from_command
 from ldp_audit.auditing.adapters.diffprivlib_mechanism import from_diffprivlib
 from ldp_audit.auditing.adapters.flower_mod import from_flower
@@ -19,11 +20,10 @@ from ldp_audit.auditing.adapters.function_of_one_value import COUNTS, called, fr
 from ldp_audit.auditing.adapters.mechanism import from_mechanism, has_sample
 from ldp_audit.auditing.adapters.multi_freq_ldpy_client import from_multi_freq_ldpy
 from ldp_audit.auditing.adapters.opendp_measurement import from_opendp
+from ldp_audit.auditing.adapters.sampler import DeclaredSampler, Sampler
 from ldp_audit.auditing.adapters.scipy_distribution import from_scipy, is_by_input
 from ldp_audit.auditing.adapters.torch_callable import from_torch, takes_generator
 from ldp_audit.auditing.adapters.url import from_url
-from ldp_audit.auditing.outputs import arrayed
-from ldp_audit.auditing.program import DeclaredSampler, Sampler
 from ldp_audit.numerics import count_of, whole
 
 _OF_LIBRARY: dict[str, Callable[..., Sampler]] = {

@@ -12,7 +12,7 @@ import numpy as np
 
 from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler
 from ldp_audit.auditing.adapters.recognise import as_sampler, made
-from ldp_audit.auditing.program import DeclaredSampler, NamedSampler, Sampler, source_of
+from ldp_audit.auditing.adapters.sampler import DeclaredSampler, NamedSampler, Sampler, source_of
 
 
 @dataclass(frozen=True)

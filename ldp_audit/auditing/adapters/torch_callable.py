@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler, in_batches, seeded_globals
-from ldp_audit.auditing.torch_tensors import seeded_generator
+from ldp_audit.auditing.adapters.arrays import seeded_generator
 
 
 def from_torch(f: Callable[..., Any], *, device: str = "cpu", dtype: Any = None) -> AdaptedSampler:

@@ -33,7 +33,7 @@ from ldp_audit.auditing.adapters.command import (
     requests,
     shortened,
 )
-from ldp_audit.auditing.program import NamedSampler, ProgramError
+from ldp_audit.auditing.adapters.sampler import NamedSampler, ProgramError
 from ldp_audit.numerics import instance
 
 _BETWEEN = re.compile(r"[\s,]*")  # two elements of an array

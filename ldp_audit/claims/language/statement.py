@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
-from sympy import Abs, Add, Expr, Function, I, Integer, Pow, Rational, cancel, nan, oo, sympify, zoo
+from sympy import Abs, Add, Expr, Function, I, Integer, Pow, Rational, cancel, latex, nan, oo, sympify, zoo
 from sympy.printing.str import StrPrinter
 
 from ldp_audit.claims.language.exponentials import unified
@@ -96,6 +96,14 @@ class Statement:
             object.__setattr__(self, "wrote", self.wrote or given)
             object.__setattr__(self, "roots", {**{v: substituted(e, roots) for v, e in self.roots.items()}, **roots})
         self.variables()
+
+    def _repr_latex_(self) -> str:
+        """What a notebook shows: the statement, typeset."""
+        signs = {"<=": r"\le", "<": "<", "==": "=", "!=": r"\ne"}
+        sides = [(one.left, one.relation, one.right) for one in (*self.given, self)]
+        *given, stated = [f"{latex(left)} {signs[relation]} {latex(right)}" for left, relation, right in sides]
+        premises = rf" \quad\text{{where }} {', '.join(given)}" if given else ""
+        return rf"$$ \text{{{self.quantifier}:}}\quad {stated}{premises} $$"
 
     def variables(self) -> list[Variable]:
         """The variables, each after those in its domain or link; the constant of an O-statement first."""

@@ -22,7 +22,7 @@ import pytest
 from ldp_audit.auditing import audit
 from ldp_audit.auditing.adapters import as_sampler, from_command
 from ldp_audit.auditing.adapters.command import MOST
-from ldp_audit.auditing.program import ProgramError
+from ldp_audit.auditing.adapters.sampler import ProgramError
 from tests.meta.snippets import snippets_of
 from tests.together import together
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ldp_audit.auditing.adapters.adapted_sampler import seeded_globals
-from ldp_audit.auditing.torch_tensors import generator_state, seeded_generator
+from ldp_audit.auditing.adapters.arrays import generator_state, seeded_generator
 
 
 def raw(words: np.ndarray, count: int) -> list[int]:

@@ -15,7 +15,7 @@ import pytest
 
 from ldp_audit.auditing import audit
 from ldp_audit.auditing.adapters import as_sampler
-from ldp_audit.auditing.program import ProgramError
+from ldp_audit.auditing.adapters.sampler import ProgramError
 from tests.together import together
 
 SPELLED = {

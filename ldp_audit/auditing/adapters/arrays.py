@@ -1,8 +1,8 @@
-"""torch tensors and generators, for adapters that have not imported torch."""
+"""Arrays of other libraries as numpy's, none of which is imported for that; and torch's generators."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -23,6 +23,46 @@ def as_numpy(tensor: Any) -> np.ndarray:
     except (RuntimeError, TypeError) as error:  # sparse, nested, quantised, without data: each has its own
         reason = str(error).partition("\n")[0]
         raise ValueError(f"it returned a tensor without a dense array of numbers ({reason}); return it dense") from None
+
+
+def refuse_masked(*raw: Any) -> None:
+    """ValueError for a masked array: its hidden values are no outputs, and reading it would count them."""
+    if any(isinstance(one, np.ma.MaskedArray) for one in raw):
+        raise ValueError("it returned a masked array; accepted: arrays of which no value is hidden")
+
+
+_NO_ARRAYS = frozenset({int, float, bool, str, bytes, list, tuple, dict, set, type(None)})
+"""Types of Python's own, known at a glance."""
+
+
+@runtime_checkable
+class _HoldsArray(Protocol):
+    def __array__(self) -> Any: ...
+
+
+@runtime_checkable
+class _HoldsMemory(Protocol):
+    def __dlpack__(self, *, stream: None = None) -> Any: ...
+
+
+def arrayed(value: Any) -> Any:
+    """The array of another library, such as JAX's or pandas', as one of numpy's; anything else as it is.
+
+    A table becomes its rows; its names and its index are no outputs. torch's tensors stay (`torch_tensors`), and so do
+    times, which are labels. What is missing in a table stays apart from NaN.
+    """
+    if type(value) in _NO_ARRAYS or isinstance(value, np.ndarray | np.generic | type) or is_tensor(value):
+        return value
+    if isinstance(value, _HoldsArray):
+        found = np.asarray(value)
+        if found.dtype.kind == "f" and np.isnan(found).any():
+            known = np.asarray(value, dtype=object)
+            found = found if all(isinstance(one, float | np.floating) for one in known.flat) else known
+    elif isinstance(value, _HoldsMemory):
+        found = np.from_dlpack(value)
+    else:
+        return value
+    return value if found.dtype.kind in "mM" or (found.dtype.kind == "O" and found.ndim == 0) else found
 
 
 def generator_state(rng: np.random.Generator) -> Any:
