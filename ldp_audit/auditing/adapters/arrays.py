@@ -48,7 +48,7 @@ class _HoldsMemory(Protocol):
 def arrayed(value: Any) -> Any:
     """The array of another library, such as JAX's or pandas', as one of numpy's; anything else as it is.
 
-    A table becomes its rows; its names and its index are no outputs. torch's tensors stay (`torch_tensors`), and so do
+    A table becomes its rows; its names and its index are no outputs. torch's tensors stay (see `as_numpy`), and so do
     times, which are labels. What is missing in a table stays apart from NaN.
     """
     if type(value) in _NO_ARRAYS or isinstance(value, np.ndarray | np.generic | type) or is_tensor(value):
