@@ -312,7 +312,7 @@ def search(
     whole(grid, "grid", 2, _MOST_INPUTS)
     whole(random, "random", 0, _MOST_INPUTS)
     rng = np.random.default_rng(seed)
-    found = listed(values, "values", "a list of inputs")
+    found = listed(listed_inputs(values), "values", "a list of inputs")
     if low is not None or high is not None:
         ends = _checked_range(low, high)
         found += _numbers(*ends, grid, random, rng) if dimension is None else _vectors(*ends, dimension, random, rng)

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -48,18 +48,32 @@ _ACCEPTED = (
 def sampler_of(program: Any) -> Sampler:
     """What `audit`, `fit` and the assertions ask for outputs: a sampler as it is, else what `as_sampler` makes of it.
 
-    A function of any arguments, which tells nothing, is a sampler. Raises ValueError for everything else, with the
-    line to write where one is known.
+    A function of any arguments, which tells nothing, is a sampler, and so is what is called with three, whatever
+    methods it has besides. Raises ValueError for everything else, with the line to write where one is known.
     """
     if isinstance(program, FunctionType):
         parameters = inspect.signature(program).parameters.values()
         if parameters and all(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in parameters):
             return program
     try:
-        return as_sampler(program)
+        return program if _is_sampler(program) else as_sampler(program)
     except ValueError as error:
         name, _, says = str(error).partition(" must ")
         raise ValueError(f"sampler must {says}" if name == "target" else f"sampler: {error}") from None
+
+
+def _is_sampler(program: Any) -> bool:
+    """Whether it is an object that needs x, n and rng to be called, and is none of another library's."""
+    if (
+        isinstance(program, type | FunctionType)
+        or not callable(program)
+        or not isinstance(program.__call__, MethodType)
+    ):
+        return False
+    if _libraries(program) & {*_OF_LIBRARY, "torch"}:
+        return False
+    needed = _needed(program)
+    return len(needed) == 3 and needed[2] != "call_next"
 
 
 def as_sampler(

@@ -17,7 +17,7 @@ import pytest
 import torch
 from scipy import stats
 
-from ldp_audit import audit, fit
+from ldp_audit import audit, fit, search
 from ldp_audit.auditing import AuditResult, ProgramError, assert_fits, assert_private
 from ldp_audit.mechanisms import Laplace, RandomizedResponse, TwoPoint
 from tests.together import together
@@ -77,6 +77,11 @@ class Noise(torch.nn.Module):
 class OwnSampler:
     def __call__(self, x: Any, n: int, rng: np.random.Generator) -> Any:
         return flipped(x, n, rng)
+
+
+class SamplerWithSample(OwnSampler):
+    def sample(self, x: Any, rng: Any) -> Any:
+        raise AssertionError("it is called itself")
 
 
 def flipped(x: Any, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -139,6 +144,7 @@ DOORS: dict[str, Any] = {
     "what a mechanism draws from": Laplace(1.0).implemented(),
     "a sampler": flipped,
     "a sampler as an object": OwnSampler(),
+    "a sampler that has a method sample besides": SamplerWithSample(),
     "a sampler with defaults": with_defaults,
     "a sampler whose generator is called so": named_generator,
     "a sampler of any arguments": of_anything,
@@ -246,7 +252,7 @@ def test_tables_are_rows_and_what_is_missing_is_no_nan() -> None:
     for name, program in doors.items():
         assert 0.3 < bound(program) <= 1, name
     table = pandas.DataFrame({"a": [0, 1], "b": [5, 5]})
-    for inputs in (table, table["a"], [table.iloc[:1], table.iloc[1:]]):
+    for inputs in (table, table["a"], [table.iloc[:1], table.iloc[1:]], search(values=table)):
         assert 0.3 < bound(lambda x, n, rng: flipped(np.asarray(x).ravel()[0], n, rng), inputs) <= 1
 
 
