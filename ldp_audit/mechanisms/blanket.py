@@ -79,7 +79,7 @@ class Blanket:
         kept = shared > 0
         w, p, q = shared[kept] * _DOWN, first[kept], second[kept]
         tables = [np.stack(one)[:, np.lexsort(one)] for one in ([w, p, q], [w, q, p])]
-        count = 1 if np.array_equal(*tables) else 2
+        count = 1 if np.array_equal(tables[0], tables[1]) else 2
         return cls(w, np.stack([p, q])[:count], np.stack([q, p])[:count], laws[:, laws.max(axis=0) > 0], assumes)
 
     @classmethod

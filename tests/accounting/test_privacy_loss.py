@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ldp_audit.accounting import ZCDP, Approximate, DiscreteLoss, PrivacyLoss, Pure, compose, privacy_loss
-from ldp_audit.accounting.privacy_loss import LevelSearch, log_odds
+from ldp_audit.accounting.level_search import LevelSearch, log_odds
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, BinomialLoss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import LossWithInfinity, PairLoss
