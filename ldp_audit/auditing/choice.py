@@ -104,7 +104,7 @@ def choose_score(
     more: scores to compare beside these.
     """
     tried = _scores(first, second, rng, floating_point=floating_point) if scores is None else iter(scores)
-    found = [one for score in chain(tried, more) for one in _best_of_score(first, second, score, judge)]
+    found = [one for score in chain(tried, more) for one in best_of_score(first, second, score, judge)]
     seldom = [one for one in found if one.seen.other_hits < one.seen.other_trials]
     telling = [one for one in seldom if one.seen.hits and min(one.seen.smoothed) <= _NEARLY_ALL]
     telling = telling or [one for one in seldom if one.seen.hits or one.seen.other_hits] or found
@@ -165,7 +165,7 @@ def _scores(first: Sample, second: Sample, rng: np.random.Generator, *, floating
         yield from learner(first.learn.known_numbers, second.learn.known_numbers, rng)
 
 
-def _best_of_score(first: Sample, second: Sample, score: Score | None, judge: Judge) -> Iterator[Choice]:
+def best_of_score(first: Sample, second: Sample, score: Score | None, judge: Judge) -> Iterator[Choice]:
     """The best prefix of each order, in either direction."""
     parts = [[scored(outputs, score) for outputs in sample] for sample in (first, second)]
     pooled = concatenated(sample[0] for sample in parts)

@@ -85,9 +85,9 @@ def _retest(document: dict[str, Any], record: Record) -> Retest:
     design = record.design_epsilon
     witness, test = document.get("witness"), document.get("test")
     samples = test["trials"] if test else sum(part.counts.trials for part in record.parts)
-    other = witness is not None and (witness["calls_for_one"], witness["event"]) != (calls, event.to_dict())
-    if witness is not None and other:  # not the event that the record is of
-        event, calls = Event.from_dict(witness["event"]), bool(witness["calls_for_one"])
+    shown = None if witness is None else (Event.from_dict(witness["event"]), bool(witness["calls_for_one"]))
+    if witness is not None and shown is not None and shown != (event, calls):  # not the event that the record is of
+        event, calls = shown
         inputs = (witness["inputs"][0], witness["inputs"][1])
         design, samples = record.claimed_epsilon or 1.0, witness["trials"][0]
     return Retest(

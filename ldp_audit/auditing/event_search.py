@@ -33,6 +33,7 @@ from ldp_audit.auditing.choice import (
 from ldp_audit.auditing.curves import level_events
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import Outputs, concatenated, unrepeated
+from ldp_audit.auditing.plainest import plainest
 from ldp_audit.auditing.power import HIGHEST_CLAIM
 from ldp_audit.auditing.program import SEARCH, Program
 from ldp_audit.auditing.result import shown
@@ -61,7 +62,7 @@ class Found:
     these are enough for it to be tested (`choice`); inf where none are.
     lone: an event that is tested beside the choice's, however few its sightings are; None where there is none, where
     the choice is that event, or where none was asked for.
-    spent: search samples of each input, all in all.
+    alone: whether the choice is a lone event.   spent: search samples of each input, all in all.
     drawn: search samples of all inputs.   unrepeated: the share of the pair's that are labels which came once only.
     levels: further events, disjoint, for `Curves`; none unless asked for.
     """
@@ -75,6 +76,7 @@ class Found:
     unrepeated: float = 0.0
     levels: tuple[Event, ...] = ()
     lone: Choice | None = None
+    alone: bool = False
 
     def pair(self, inputs: Sequence[Any]) -> tuple[Any, Any]:
         """The two inputs."""
@@ -120,7 +122,7 @@ def searched(
         if _settled(best.seen) and max(hopes.values(), default=-math.inf) <= best.predicted:
             break
     found = search.with_lone_event(search.found(pair, best), named.pairs, epsilon, beside=beside)
-    return replace(found, levels=search.levels(found)) if curves else found
+    return search.plain(replace(found, levels=search.levels(found)) if curves else found, epsilon)
 
 
 def search_sizes(samples: int, dimension: int) -> tuple[int, ...]:
@@ -193,8 +195,17 @@ class _Search:
         pair = max(lone, key=lambda pair: lone[pair].predicted)
         if lone[pair].predicted > found.choice.predicted:
             best = lone[pair]
-            return replace(found, choice=best, places=pair[::-1] if best.swapped else pair)
+            return replace(found, choice=best, places=pair[::-1] if best.swapped else pair, alone=True)
         return replace(found, lone=lone.get(own) if beside else None)
+
+    def plain(self, found: Found, epsilon: float | None) -> Found:
+        """The same with events that are shorter to say."""
+        pair = found.places[::-1] if found.choice.swapped else found.places
+        first, second = (_merged(self.drawn[place]) for place in pair)
+        judge = Judge(self.samples - found.spent, self.error, self.delta)
+        lone = None if found.lone is None else plainest(found.lone, first, second, judge, epsilon, lone=True)
+        choice = plainest(found.choice, first, second, judge, epsilon, lone=found.alone)
+        return replace(found, choice=choice, lone=lone)
 
     def levels(self, found: Found) -> tuple[Event, ...]:
         """Of the pair that was found, from all its search samples."""

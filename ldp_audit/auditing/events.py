@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,8 +14,10 @@ import numpy as np
 
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Label, Outputs
 from ldp_audit.auditing.scores import Score, score_from_dict
-from ldp_audit.auditing.scores.score import MINUS_ZERO, NOT_A_NUMBER
+from ldp_audit.auditing.scores.said import folded, in_python, in_words, readable
+from ldp_audit.auditing.scores.score import NOT_A_NUMBER
 from ldp_audit.auditing.structure import Structure
+from ldp_audit.auditing.structure_source import in_structure, named
 
 _BINS = 256
 _MOST_ATOMS = 1024
@@ -65,17 +68,65 @@ class Event:
         return (np.searchsorted(edges, numbers, side="right") % 2 == 1) & ~np.isnan(numbers)
 
     def describe(self) -> str:
-        """In words, of an output y."""
-        alone = "y" if self.structure is None else self.structure.names[0]
-        name = alone if self.score is None else self.score.describe()
-        parts = [_interval_words(name, low, high) for low, high in self.intervals[:6]]
-        if len(self.intervals) > 6:
-            parts.append(f"{len(self.intervals) - 6} more intervals")
+        """In words, of an output y or of its fields."""
+        if self.score is None:
+            alone = "y" if self.structure is None else readable(self.structure.names[0])
+            words = in_words(alone, self.intervals)
+        else:
+            words = self.score.says(self.intervals)
+            words = words or in_words(self.score.describe(), self.intervals, exact=self.score.COMPLETE)
+            words = folded(named(self.structure, words))
+        parts = [words] if words else []
         if self.labels:
             shown = ", ".join(repr(label) for label in self.labels[:12])
             more = f", and {len(self.labels) - 12} more" if len(self.labels) > 12 else ""
             parts.append(f"y in {{{shown}{more}}}" if len(self.labels) > 1 else f"y = {shown}")
         return " or ".join(parts) or "never"
+
+    @property
+    def complete(self) -> bool:
+        """Whether the words are all of it; else `python` is, or the JSON."""
+        words = self.describe()
+        return (self.score is None or self.score.COMPLETE) and not re.search(r" more( intervals)?\b|,\.\.\.", words)
+
+    @property
+    def python(self) -> str | None:
+        """The source of a function event(y) of an output as the program returned it: plain Python, nothing of ours.
+
+        None where there is none: of the level of a declared law, or of what a look did not show of structured outputs.
+        """
+        if self.score is None:
+            apart = in_structure(self.structure, [], self._of_number())
+        elif (source := self.score.source()) is None:
+            return None
+        else:
+            lines, value = source
+            if self.score.TRUTH:
+                fails, holds = (any(low <= one < high for low, high in self.intervals) for one in (0, 1))
+                condition = value if holds else f"not {value}"
+                apart = in_structure(self.structure, lines, str(holds) if fails == holds else condition)
+            elif lines:
+                lines = [*lines, f"score = {value}"]
+                apart = in_structure(self.structure, lines, in_python("score", self.intervals))
+            else:
+                apart = in_structure(self.structure, lines, in_python(value, self.intervals))
+        if apart is None:
+            return None
+        before, condition = apart
+        return "\n".join(["def event(y):", *(f"    {line}" for line in before), f"    return bool({condition})"])
+
+    def _of_number(self) -> str:
+        """The condition on a number or a label."""
+        others = [label for label in self.labels if isinstance(label, str) and label.startswith("(")]
+        plain = [repr(label) for label in self.labels if label not in others]
+        parts = [f"y in ({', '.join(plain)},)"] if plain else []
+        parts += [f"isinstance(y, list | tuple) and repr(tuple(y)) == {one!r}" for one in others]
+        if self.intervals:
+            text = in_python("y", self.intervals)
+            number = "hasattr(y, '__float__')"  # not a label
+            guarded = self.labels or text == "True"
+            parts.insert(0, number if text == "True" else f"({number} and ({text}))" if guarded else text)
+        return " or ".join(parts) or "False"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: an end without end is null."""
@@ -114,38 +165,6 @@ def _among(label: Any, wanted: set[Label]) -> bool:
 
 def _end(edge: float) -> float | None:
     return edge if math.isfinite(edge) else None
-
-
-def _interval_words(name: str, low: float, high: float) -> str:
-    """An end that lies next to a rounder number excludes, or includes, that number."""
-    if low == NOT_A_NUMBER:
-        others = _interval_words(name, -math.inf, high)
-        return f"{name} is NaN" if high == math.nextafter(low, math.inf) else f"{name} is NaN or {others}"
-    if low == math.nextafter(NOT_A_NUMBER, math.inf):
-        low = -math.inf
-    if low == -math.inf and high == math.inf:
-        return f"any number {name}"
-    if high == math.nextafter(low, math.inf) and high < math.inf:
-        return f"{name} = {_digits(low)}"
-    below, above = _rounder(low), _rounder(high)
-    lower = f"{_digits(low)} <= " if below is None else f"{_digits(below)} < "
-    upper = f" < {_digits(high)}" if above is None else f" <= {_digits(above)}"
-    if low == -math.inf:
-        return f"{name}{upper}"
-    if high == math.inf:
-        return f"{name} >= {_digits(low)}" if below is None else f"{name} > {_digits(below)}"
-    return f"{lower}{name}{upper}"
-
-
-def _digits(edge: float) -> str:
-    return "-0.0" if edge == MINUS_ZERO else f"{edge:.12g}"
-
-
-def _rounder(edge: float) -> float | None:
-    """The float just below, if that is the shorter number, or stands for -0.0: then the edge was put next to it."""
-    before = math.nextafter(edge, -math.inf)
-    shorter = math.isfinite(edge) and len(repr(before)) < len(repr(edge))
-    return before if shorter or before == MINUS_ZERO else None
 
 
 @dataclass(frozen=True)

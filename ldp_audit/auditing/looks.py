@@ -61,7 +61,7 @@ class Looks:
         case, goal = self.case, self.goal
         error = goal.error("planned")
         size = self.room.searched(goal)
-        self.found = searched(case.program, case.search, size, error, goal.delta, case.progress)
+        self.found = searched(case.program, case.search, size, error, goal.delta, case.progress, epsilon=goal.epsilon)
 
     def count(self) -> None:
         """One look after the other, until the claim is refuted, or the plan is carried out and was no near miss."""

@@ -19,6 +19,7 @@ from ldp_audit.auditing.adapters.sampler import DeclaredSampler, ProgramError, S
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.clocks import is_clock
 from ldp_audit.auditing.outputs import Outputs, concatenated, listed, of_several_lengths, read
+from ldp_audit.auditing.scores.said import listed as listed_names
 from ldp_audit.auditing.scores.score import MINUS_ZERO, NOT_A_NUMBER, cut
 from ldp_audit.auditing.structure import LOOK_SIZE, SEED, SEED_BYTES, Structure, learned_structure
 from ldp_audit.numerics import between, whole
@@ -373,7 +374,7 @@ def _even(numbers: np.ndarray, start: float) -> bool:
 
 def _hashed(names: tuple[str, ...]) -> str:
     return (
-        f"{', '.join(names)}: values that did not recur, such as an id, or the seed of a hash. No event "
+        f"{listed_names(names)}: values that did not recur, such as an id, or the seed of a hash. No event "
         "that was tried looks at digits, or computes a hash: leave an id out; if the output is (h, seed) with h from "
         "hash(x, seed), return instead of it, for each input v, whether hash(v, seed) is h"
     )

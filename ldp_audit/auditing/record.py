@@ -246,7 +246,7 @@ class State:
         described = as_json({**_described(test), "design_epsilon": design_epsilon})
         if test.trials < 1:
             raise ValueError(f"{self._file.path} leaves no samples for the test, it is damaged")
-        if self._parts["test"] not in (None, described):
+        if self._parts["test"] is not None and _without_words(self._parts["test"]) != _without_words(described):
             raise ValueError(f"{self._file.path} holds the counts of another test; name another file, or delete it")
         if self._parts["test"] is None:
             self._parts["test"] = described
@@ -273,6 +273,12 @@ class State:
     def _write(self) -> None:
         self._file.write(self._parts)
         self._written = time.monotonic()
+
+
+def _without_words(test: dict[str, Any]) -> dict[str, Any]:
+    """What is counted, however a version puts it."""
+    events = [{name: value for name, value in event.items() if name != "words"} for event in test["events"]]
+    return {**test, "events": events}
 
 
 def seed_in(path: Path) -> int | None:

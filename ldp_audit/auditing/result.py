@@ -55,6 +55,8 @@ class Witness:
         """For JSON."""
         return {
             "words": self.describe(),
+            "python": self.event.python,
+            "complete": self.event.complete,
             "inputs": plain(self.inputs),
             "event": self.event.to_dict(),
             **self.counts.to_dict(),

@@ -42,6 +42,7 @@ import numpy as np
 
 from ldp_audit.auditing.clocks import is_clock, is_present
 from ldp_audit.auditing.outputs import PLAIN, plain
+from ldp_audit.auditing.scores import said
 
 LOOK_SIZE = 256
 """Outputs of each of two inputs by which a structure is learned."""
@@ -54,7 +55,9 @@ _ALL_BUT_FEW = 0.99
 _FEWEST = 8
 """Of fewer texts none is set aside as one that never recurs."""
 _TIME = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
-_WORDS = re.compile(rf"{_TIME}|\w+|\W+")
+TEXT_PARTS = rf"{_TIME}|\w+|\W+"
+"""The words of a text, times among them, and what lies between, as a regular expression."""
+_WORDS = re.compile(TEXT_PARTS)
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
 _MISSING: Any = object()
@@ -120,11 +123,14 @@ class Structure:
 
     def describe(self) -> str:
         """In a sentence, for a result."""
-        shown = ", ".join(f"y[{place}] is {name}" for place, name in enumerate(self.names[:12]))
-        more = f", and {len(self.names) - 12} more" if len(self.names) > 12 else ""
-        aside = f"; set aside, and not audited: {', '.join(self.aside)}" if self.aside else ""
+        why = {one.rpartition(" (")[2]: [] for one in self.aside}
+        for one in self.aside:
+            name, _, reason = one.rpartition(" (")
+            why[reason].append(name)
+        left = ", ".join(f"{said.listed(names)} ({reason}" for reason, names in why.items())
+        aside = f"; set aside, and not audited: {left}" if left else ""
         form = f"a form that {2 * LOOK_SIZE} outputs did not show is compared as a whole"
-        return f"outputs are taken apart: {shown}{more}{aside}; {form}"
+        return f"outputs are taken apart: {said.listed(self.names)}{aside}; {form}"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

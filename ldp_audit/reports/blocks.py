@@ -144,6 +144,15 @@ class Formula:
 
 
 @dataclass(frozen=True)
+class Listing:
+    """Source text, folded under words that say what it is."""
+
+    kind: ClassVar[str] = "listing"
+    words: str
+    source: str
+
+
+@dataclass(frozen=True)
 class Picture:
     """A figure of the report, in the form of `Figure.to_dict`."""
 
@@ -179,7 +188,7 @@ class Tiles:
     tiles: Sequence[Tile]
 
 
-Block: TypeAlias = Paragraph | Heading | CaptionedTable | Items | Formula | Picture | Shares | Tiles
+Block: TypeAlias = Paragraph | Heading | CaptionedTable | Items | Formula | Listing | Picture | Shares | Tiles
 
 
 @dataclass(frozen=True)

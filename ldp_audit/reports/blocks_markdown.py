@@ -16,6 +16,7 @@ from ldp_audit.reports.blocks import (
     FoundLink,
     Heading,
     Items,
+    Listing,
     Mathematics,
     Paragraph,
     Picture,
@@ -59,6 +60,8 @@ def _block(one: Block) -> str:
             return "\n".join(f"- {text(item)}" for item in one.items)
         case Formula():
             return formula(one.latex)
+        case Listing():
+            return f"{plain(one.words)}:\n\n" + "\n".join(f"    {line}" for line in one.source.splitlines())
         case Picture():
             name, alt = one.figure["name"], plain(one.figure["alt"])
             title, caption = plain(one.figure["title"]), plain(one.figure["caption"])

@@ -16,6 +16,7 @@ from ldp_audit import audit
 from ldp_audit.auditing.adapters import from_function
 from ldp_audit.auditing.fitting import fit
 from ldp_audit.auditing.result import AuditResult
+from tests.auditing.second_counter import assert_a_person_can_count
 from tests.together import together
 from tests.zoo import DEVIATIONS, SPECIMENS, Deviation, Specimen
 from tests.zoo.responses import ERROR
@@ -70,6 +71,8 @@ def _assert_spared(specimen: Specimen, samples: int) -> None:
 def test_a_broken_program_is_caught_with_a_bound_below_its_epsilon_and_its_sound_twin_is_not(specimen: Specimen):
     result = _surely(specimen, specimen.broken, MANY if specimen.subtle else FEW)
     _assert_caught(specimen, result)
+    if not specimen.remembers:  # whose outputs nobody can draw again
+        assert_a_person_can_count(result, specimen.broken, specimen.inputs)
     assert specimen.broken_epsilon is None or result.epsilon_lower <= specimen.broken_epsilon, result.describe()
     _assert_spared(specimen, FEW // 10)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ldp_audit.auditing.scores.additive import Additive
+from ldp_audit.auditing.scores.condition import Condition
 from ldp_audit.auditing.scores.coordinate import Coordinate
 from ldp_audit.auditing.scores.equals import Equals
 from ldp_audit.auditing.scores.floating_point import UnitInLastPlace
@@ -20,6 +21,7 @@ from ldp_audit.auditing.scores.summary import Summary
 
 KINDS: tuple[type[Score], ...] = (
     Coordinate,
+    Condition,
     Equals,
     Additive,
     Pattern,
@@ -29,7 +31,8 @@ KINDS: tuple[type[Score], ...] = (
     UnitInLastPlace,
     LawScore,
 )
-"""Every kind of score that can be read back. A new kind is one file, its line here, and one of the two lines below."""
+"""Every kind of score that can be read back. A new kind is one file, its line here, and one of the two lines below, if
+it is learned."""
 
 LEARNERS = (Coordinate.learn, Additive.learn, Pattern.learn, Summary.learn, Linear.learn, Residuals.learn)
 """What is tried on vectors, in this order."""

@@ -22,7 +22,8 @@ from ldp_audit.auditing.scores.learning import (
     dyadic,
     joined,
 )
-from ldp_audit.auditing.scores.score import Score, ascend, finite
+from ldp_audit.auditing.scores.said import literal
+from ldp_audit.auditing.scores.score import CODED, Score, ascend, finite
 
 _BINS = 24
 _CUT_ROWS = 5000
@@ -35,6 +36,7 @@ class Additive(Score):
     """sum over i of weights[i][code of y[places[i]] among edges[i]]."""
 
     KIND: ClassVar[str] = "additive"
+    COMPLETE: ClassVar[bool] = False
     places: tuple[int, ...]
     edges: tuple[tuple[float, ...], ...]
     weights: tuple[tuple[float, ...], ...]
@@ -66,6 +68,21 @@ class Additive(Score):
         shown = ", ".join(f"y[{place}]" for place in self.places[:4])
         more = f", ... ({len(self.places)} coordinates)" if len(self.places) > 4 else ""
         return f"additive score of {shown}{more}"
+
+    def source(self) -> tuple[list[str], str]:
+        """See `Score`. Weights are multiples of one power of two, so that the order of the sum does not matter."""
+        tables = [
+            f"    ({place}, [{', '.join(map(literal, edges))}], [{', '.join(map(literal, weights))}]),"
+            for place, edges, weights in zip(self.places, self.edges, self.weights, strict=True)
+        ]
+        lines = [
+            "from bisect import bisect_right",
+            *CODED,
+            "tables = [  # place, edges, weights between them",
+            *tables,
+            "]",
+        ]
+        return lines, "sum(weights[bisect_right(edges, coded(y[place]))] for place, edges, weights in tables)"
 
     def fits(self) -> bool:
         """See `Score`: a table for each place, with a weight more than edges."""

@@ -24,9 +24,14 @@ class Coordinate(Score):
     @staticmethod
     def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[Coordinate]:  # noqa: ARG004
         """The few coordinates of which a half-line, or one value, is the most deviations apart in the two samples."""
+        return Coordinate.ranked(first, second)[:_TRIED]
+
+    @staticmethod
+    def ranked(first: np.ndarray, second: np.ndarray) -> list[Coordinate]:
+        """All coordinates, those first that are the most deviations apart."""
         rows = max(4000, _NUMBERS // first.shape[1])
         apart = [_deviations(*pair) for pair in zip(first[:rows].T, second[:rows].T, strict=True)]
-        return [Coordinate(int(place)) for place in np.argsort(apart)[::-1][:_TRIED]]
+        return [Coordinate(int(place)) for place in np.argsort(apart)[::-1]]
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
         """See `Score`."""
@@ -35,6 +40,10 @@ class Coordinate(Score):
     def describe(self) -> str:
         """See `Score`."""
         return f"y[{self.place}]"
+
+    def source(self) -> tuple[list[str], str]:
+        """See `Score`."""
+        return [], f"y[{self.place}]"
 
 
 def _deviations(first: np.ndarray, second: np.ndarray) -> float:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from ldp_audit.auditing.scores.score import Score
+from ldp_audit.auditing.scores.said import digits, literal
+from ldp_audit.auditing.scores.score import CODED, Score
+
+_MOST_SHOWN = 24
 
 
 @dataclass(frozen=True)
@@ -15,6 +19,7 @@ class Equals(Score):
     """1 for the vector itself, 0 for every other."""
 
     KIND: ClassVar[str] = "equals"
+    TRUTH: ClassVar[bool] = True
     vector: tuple[float, ...]
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
@@ -23,5 +28,13 @@ class Equals(Score):
 
     def describe(self) -> str:
         """See `Score`."""
-        shown = ", ".join(f"{number:.6g}" for number in self.vector[:8])
-        return f"[y = ({shown}{', ...' if len(self.vector) > 8 else ''})]"
+        shown = ",".join(map(digits, self.vector[:_MOST_SHOWN]))
+        return f"[y = ({shown}{',...' if len(self.vector) > _MOST_SHOWN else ''})]"
+
+    def says(self, intervals: Sequence[tuple[float, float]]) -> str | None:
+        """See `Score`."""
+        return None if any(low <= 0 < high for low, high in intervals) else self.describe()[1:-1]
+
+    def source(self) -> tuple[list[str], str]:
+        """See `Score`."""
+        return CODED, f"([*map(coded, y)] == [{', '.join(map(literal, self.vector))}])"

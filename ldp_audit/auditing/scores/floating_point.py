@@ -7,6 +7,8 @@ different places (Mironov, CCS 2012). Noise on a grid has no such trace.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,6 +20,10 @@ from ldp_audit.auditing.scores.score import Score, decoded
 _DIGITS = 53
 _COARSE = 1024.0
 """e for 0 and for infinities: greater than that of any other double."""
+
+
+_FINEST, _FINITE = -1074.0, 1023.0
+"""e for the smallest double above 0, and for the greatest power of two."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,34 @@ class UnitInLastPlace(Score):
         whole = np.where(known, np.ldexp(np.where(known, mantissa, 0.5), _DIGITS), 1).astype(np.int64)
         bit = np.frexp((whole & -whole).astype(np.float64))[1] - 1
         return np.where(known, exponent - _DIGITS + bit, _COARSE).astype(np.float64)
+
+    def says(self, intervals: Sequence[tuple[float, float]]) -> str | None:
+        """See `Score`. A multiple of 2**k has a last bit of 2**k or more."""
+        if len(intervals) != 1:
+            return None
+        (low, high), name = intervals[0], "y" if self.place is None else f"y[{self.place}]"
+        least = None if low <= _FINEST else math.ceil(low)
+        beyond = None if high > _COARSE else math.ceil(high)
+        if least is None and beyond is None:
+            return None
+        if least is None:
+            return f"{name} is not a multiple of 2**{beyond}"
+        if least > _FINITE:
+            return f"{name} is 0 or infinite"
+        more = "" if beyond is None else f" and not of 2**{beyond}"
+        return f"{name} is a multiple of 2**{least}{more}"
+
+    def source(self) -> tuple[list[str], str]:
+        """See `Score`."""
+        name = "y" if self.place is None else f"y[{self.place}]"
+        lines = [
+            f"number = float({name})",
+            f"last_bit = {_COARSE}  # log2 of it",
+            "if number - number == 0 and number != 0:",
+            "    over, under = number.as_integer_ratio()",
+            "    last_bit = (over & -over).bit_length() - under.bit_length()",
+        ]
+        return lines, "last_bit"
 
     def describe(self) -> str:
         """See `Score`."""

@@ -41,6 +41,7 @@ class LawScore(Score):
     """
 
     KIND: ClassVar[str] = "law"
+    COMPLETE: ClassVar[bool] = False
     law: Law
     pair: tuple[Any, Any]
 

@@ -14,7 +14,8 @@ from typing import ClassVar
 import numpy as np
 
 from ldp_audit.auditing.scores.learning import distance, noise, one_thread
-from ldp_audit.auditing.scores.score import Score, finite
+from ldp_audit.auditing.scores.said import literal
+from ldp_audit.auditing.scores.score import CODED, Score, finite
 
 _LIMIT = 30.0  # scales from the centre at which a coordinate is clipped
 _GRID = 2.0**-30
@@ -33,6 +34,7 @@ class Linear(Score):
     """
 
     KIND: ClassVar[str] = "linear"
+    COMPLETE: ClassVar[bool] = False
     places: tuple[int, ...]
     centres: tuple[float, ...]
     scales: tuple[float, ...]
@@ -60,6 +62,19 @@ class Linear(Score):
         parts = [f"{self.weights[i] / self.scales[i]:+.4g} y[{self.places[i]}]" for i in order]
         more = f" ... ({len(self.places)} coordinates)" if len(self.places) > 3 else ""
         return f"linear score {' '.join(parts)}{more}"
+
+    def source(self) -> tuple[list[str], str]:
+        """See `Score`."""
+        terms = [
+            f"    ({', '.join(map(literal, one))}),"
+            for one in zip(self.places, self.centres, self.scales, self.weights, strict=True)
+        ]
+        lines = [*CODED, "terms = [  # place, centre, scale, weight", *terms, "]", "total = 0.0"]
+        lines += [
+            "for place, centre, scale, weight in terms:",
+            f"    total += weight * min(max((coded(y[place]) - centre) / scale, -{_LIMIT}), {_LIMIT})",
+        ]
+        return lines, f"round(total / {_GRID}) * {_GRID}"
 
     def fits(self) -> bool:
         """See `Score`: as many of each, one at least, and scales above 0."""

@@ -16,7 +16,8 @@ from typing import ClassVar
 import numpy as np
 
 from ldp_audit.auditing.scores.learning import codes, cuts, interactions
-from ldp_audit.auditing.scores.score import Score, ascend
+from ldp_audit.auditing.scores.said import literal
+from ldp_audit.auditing.scores.score import CODED, Score, ascend
 
 _VALUES = 512  # cells of a coordinate such as the index of a hash function, whose values are not alike if they are near
 _BINS = (16, 6, 2)  # and of one whose values are, tried in this order
@@ -37,6 +38,7 @@ class Pattern(Score):
     """
 
     KIND: ClassVar[str] = "pattern"
+    COMPLETE: ClassVar[bool] = False
     places: tuple[int, ...]
     edges: tuple[tuple[float, ...], ...]
     rows: tuple[tuple[int, ...], ...]
@@ -84,6 +86,17 @@ class Pattern(Score):
         shown = ", ".join(f"y[{place}]" for place in self.places[:4])
         more = f", ... {len(self.places)} coordinates" if len(self.places) > 4 else ""
         return f"place of ({shown}{more}) in a table of {len(self.rows)}"
+
+    def source(self) -> tuple[list[str], str]:
+        """See `Score`."""
+        columns = [
+            f"    ({place}, [{', '.join(map(literal, edges))}]),"
+            for place, edges in zip(self.places, self.edges, strict=True)
+        ]
+        lines = ["from bisect import bisect_right", *CODED, "columns = [  # place, edges", *columns, "]"]
+        lines += ["table = {  # cells between the edges, and the place in the table"]
+        lines += [f"    {row!r}: {place}," for place, row in enumerate(self.rows)] + ["}"]
+        return lines, "table.get(tuple(bisect_right(edges, coded(y[place])) for place, edges in columns), -1)"
 
     def fits(self) -> bool:
         """See `Score`: cuts and a code for each place, and rows that differ."""

@@ -14,7 +14,8 @@ import numpy as np
 
 from ldp_audit.auditing.scores.additive import Additive
 from ldp_audit.auditing.scores.learning import correlated, correlations, one_thread
-from ldp_audit.auditing.scores.score import Score, finite
+from ldp_audit.auditing.scores.said import literal
+from ldp_audit.auditing.scores.score import CODED, Score, finite
 
 _MOST = 64  # coordinates
 _FEW = 1000
@@ -31,6 +32,7 @@ class Residuals(Score):
     """
 
     KIND: ClassVar[str] = "residuals"
+    COMPLETE: ClassVar[bool] = False
     centre: tuple[float, ...]
     rows: tuple[tuple[float, ...], ...]
     table: Additive
@@ -74,6 +76,19 @@ class Residuals(Score):
     def describe(self) -> str:
         """See `Score`."""
         return f"additive score of the residuals of {len(self.rows)} coordinates, each on those before it"
+
+    def source(self) -> tuple[list[str], str]:
+        """See `Score`. Sums may be rounded otherwise than by `of`, by 2**-30 of a standard deviation."""
+        rows = [f"    [{', '.join(map(literal, row))}]," for row in self.rows]
+        lines = [*CODED, f"centre = [{', '.join(map(literal, self.centre))}]", "rows = [", *rows, "]"]
+        lines += [
+            "centred = [coded(number) - middle for number, middle in zip(y, centre)]",
+            "sums = [sum(weight * number for weight, number in zip(row, centred)) for row in rows]",
+            f"clipped = [0.0 if one != one else min(max(one, -{_FARTHEST}), {_FARTHEST}) for one in sums]",
+            f"y = [round(one / {_GRID}) * {_GRID} for one in clipped]",
+        ]
+        more, expression = self.table.source()
+        return lines + more, expression
 
     def fits(self) -> bool:
         """See `Score`: row j has j + 1 numbers, and the table is of as many coordinates."""

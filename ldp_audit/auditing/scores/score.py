@@ -18,6 +18,12 @@ MINUS_ZERO, NOT_A_NUMBER = -sys.float_info.min, -sys.float_info.max
 output can tell both from all else. So they have places of their own among the numbers, just below 0.0 and at the lower
 end, where cells, half-lines and scores find them."""
 
+CODED = [
+    "def coded(number):  # -0.0 and NaN have places of their own, just below 0 and below all numbers",
+    f"    return {NOT_A_NUMBER!r} if number != number else {MINUS_ZERO!r} if str(number) == '-0.0' else number",
+]
+"""The same as statements of Python, for `Score.source`."""
+
 _INFINITE = {"inf": math.inf, "-inf": -math.inf}
 
 
@@ -31,6 +37,11 @@ class Score(ABC):
     """
 
     KIND: ClassVar[str]
+    COMPLETE: ClassVar[bool] = True
+    """Whether `describe` says all of it, so that a person can count an event of it."""
+
+    TRUTH: ClassVar[bool] = False
+    """Whether it is 1 where a condition holds, and 0 elsewhere; `says` and `source` are then of the condition."""
 
     @abstractmethod
     def of(self, numbers: np.ndarray) -> np.ndarray:
@@ -39,6 +50,17 @@ class Score(ABC):
     @abstractmethod
     def describe(self) -> str:
         """Short words for a witness, such as y[3]."""
+
+    def says(self, intervals: Sequence[tuple[float, float]]) -> str | None:  # noqa: ARG002
+        """That it lies in these intervals, where there are better words than "low <= score < high"."""
+        return None
+
+    def source(self) -> tuple[list[str], str] | None:
+        """Statements of Python, and then an expression that is the score of y, or of a row y[0], y[1], ...
+
+        The same number as `of` computes, from an output as the program returned it. None where there is none.
+        """
+        return None
 
     def fits(self) -> bool:
         """Whether the fields, which have the right types, go together."""

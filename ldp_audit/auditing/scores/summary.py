@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from ldp_audit.auditing.scores.learning import distance, noise
-from ldp_audit.auditing.scores.score import Score
+from ldp_audit.auditing.scores.said import digits, literal
+from ldp_audit.auditing.scores.score import CODED, Score
 
 _TRIED = 3
 _ROWS = 4000  # of each input; fewer of long vectors
@@ -64,6 +65,31 @@ WITH_VALUE: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
 }
 
 
+_WORDS = {
+    "spread": "max(y) - min(y)",
+    "zeros": "number of zeros in y",
+    "distinct": "number of distinct values in y",
+    "first_equal": "place of the first {} in y",
+    "first_at_least": "place of the first >= {} in y",
+    "count_equal": "number of {} in y",
+}
+_SOURCES = {
+    "sum": "sum(y)",
+    "max": "max(y)",
+    "min": "min(y)",
+    "norm": "scale * sqrt(sum((one / scale) ** 2 for one in y))",
+    "spread": "max(y) - min(y)",
+    "argmax": "y.index(max(y))",
+    "argmin": "y.index(min(y))",
+    "zeros": "y.count(0)",
+    "distinct": "len(set(y))",
+    "first_equal": "next((place for place, one in enumerate(y) if one == {}), len(y))",
+    "first_at_least": "next((place for place, one in enumerate(y) if one >= {}), len(y))",
+    "count_equal": "y.count({})",
+}
+"""Of the coded numbers, as Python."""
+
+
 @dataclass(frozen=True)
 class Summary(Score):
     """A named function of the whole vector, some with a value that they look for.
@@ -80,11 +106,7 @@ class Summary(Score):
         """The few whose samples lie furthest apart (Kolmogorov-Smirnov distance on a subsample), if not by noise."""
         rows = max(500, min(_ROWS, _MOST_VALUES // first.shape[1]))
         first, second = first[:rows], second[:rows]
-        candidates = [Summary(name) for name in PLAIN]
-        values, times = np.unique(np.concatenate([first.reshape(-1), second.reshape(-1)]), return_counts=True)
-        common = np.argsort(-times, kind="stable")[:3]
-        for place in common[times[common] >= 0.02 * times.sum()]:
-            candidates += [Summary(name, float(values[place])) for name in WITH_VALUE]
+        candidates = every_summary(first, second)
         distances = [distance(candidate.of(first), candidate.of(second)) for candidate in candidates]
         order = np.argsort(-np.array(distances), kind="stable")[:_TRIED]
         return [candidates[place] for place in order if distances[place] > noise(len(first), len(second))]
@@ -99,9 +121,32 @@ class Summary(Score):
 
     def describe(self) -> str:
         """See `Score`."""
-        words = self.name.replace("_", " ")
-        return f"{words} of y" if self.value is None else f"{words} {self.value:.6g} of y"
+        if self.value is None:
+            return _WORDS.get(self.name, f"{self.name}(y)")
+        return _WORDS[self.name].format(digits(self.value))
+
+    def source(self) -> tuple[list[str], str]:
+        """See `Score`."""
+        lines = [*CODED, "y = [*map(coded, y)]"]
+        if self.value is not None:
+            return lines, _SOURCES[self.name].format(literal(self.value))
+        if self.name == "norm":
+            lines += ["from math import isfinite, sqrt", "largest = max(map(abs, y))"]
+            lines += ["scale = largest if 0 < largest and isfinite(largest) else 1.0"]
+        if self.name in ("sum", "spread"):
+            lines += ["from math import frexp, isfinite", f"value = {_SOURCES[self.name]}"]
+            lines += ["grid = 2.0 ** max(frexp(max(map(abs, y)))[1] - 40, -1000)  # rounding is no noise"]
+            return lines, "round(value / grid) * grid if isfinite(value) else 0.0 if value != value else value"
+        return lines, _SOURCES[self.name]
 
     def fits(self) -> bool:
         """See `Score`: a name that is known, with a value where it takes one."""
         return self.name in (PLAIN if self.value is None else WITH_VALUE)
+
+
+def every_summary(first: np.ndarray, second: np.ndarray) -> list[Summary]:
+    """All of them, those with a value for the three commonest ones."""
+    values, times = np.unique(np.concatenate([first.reshape(-1), second.reshape(-1)]), return_counts=True)
+    common = np.argsort(-times, kind="stable")[:3]
+    looked_for = [float(values[place]) for place in common[times[common] >= 0.02 * times.sum()]]
+    return [Summary(name) for name in PLAIN] + [Summary(name, value) for value in looked_for for name in WITH_VALUE]

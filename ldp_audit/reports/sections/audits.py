@@ -5,7 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ldp_audit.reports.blocks import Badge, Block, CaptionedTable, Code, Heading, Paragraph, Section, Strip, Text
+from ldp_audit.reports.blocks import (
+    Badge,
+    Block,
+    CaptionedTable,
+    Code,
+    Heading,
+    Listing,
+    Paragraph,
+    Section,
+    Strip,
+    Text,
+)
 from ldp_audit.reports.sections.numbers import epsilon, many, short
 
 _MOST = 2.2
@@ -76,6 +87,9 @@ def _one(one: dict[str, Any], place: int) -> list[Block]:
         words = [pair["worst"]["words"] for pair in one["pairs"] if pair["worst"]]
         return [*blocks, *(Paragraph(["Output: ", Code(line)]) for line in words)]
     blocks.append(Paragraph(["Witness: ", Code(one["witness"]["words"])]))
+    if source := one["witness"].get("python"):  # files of earlier versions have none
+        rule = "Count it yourself" if one["witness"]["complete"] else "The whole rule, as a function that counts it"
+        blocks.append(Listing(f"{rule} (Python)", source))
     floor = one["coverage_floor"]
     missed = "no other event was searched" if floor >= 1 else f"events rarer than {floor:.2g} may have been missed"
     delta = f" Delta at the claimed epsilon is at least {short(one['delta_lower'])}." if one["delta_lower"] else ""
