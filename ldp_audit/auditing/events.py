@@ -103,7 +103,7 @@ class Event:
             lines, value = source
             if self.score.TRUTH:
                 fails, holds = (any(low <= one < high for low, high in self.intervals) for one in (0, 1))
-                condition = value if holds else f"not {value}"
+                condition = value if holds else f"not ({value})"
                 apart = in_structure(self.structure, lines, str(holds) if fails == holds else condition)
             elif lines:
                 lines = [*lines, f"score = {value}"]

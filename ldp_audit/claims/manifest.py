@@ -20,7 +20,7 @@ GROUPS = ("parts", "another", "condition", "narrower", "void", "corrected")
 _OF_THE_SOURCE = ("name", "place", "source", "statement", "latex", "assumptions", "rests_on")
 _OF_THE_READING = ("reading", "condition", "another", "looked", "experiments")
 _WORDS = (*_OF_THE_SOURCE, *_OF_THE_READING)
-_FORMAL = ("label", "quantifier", "constant", "variables", "left", "relation", "right", "given", "written")
+_FORMAL = ("label", "sides", "quantifier", "constant", "variables", "left", "relation", "right", "given", "written")
 
 
 def stated(claim: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from sympy import Add, Expr, Integer, Max, Min, Mul, exp, expand_log, log, simplify, sympify
 
 from ldp_audit.claims.engines.enumeration import values_of
-from ldp_audit.claims.language.statement import Statement, at_most, differ, equal, less
+from ldp_audit.claims.language.statement import Sides, Statement, at_most, differ, equal, less
 from ldp_audit.claims.settling import BadClaimError, settle
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.channel import SymbolicChannel
@@ -136,8 +136,17 @@ def _atoms_private(mine: SymbolicChannel, theirs: SymbolicChannel, t: Any) -> li
     parts = []
     for one, other in zip(mine.atoms, theirs.atoms, strict=True):
         at_theirs = theirs.probability_of(one.output) if moving else other.probability
-        parts.append(at_most(one.probability, t * at_theirs, f"output {one.output}: at most {t} times as likely"))
+        label = f"output {one.output}: at most {t} times as likely"
+        sides = _between(mine, theirs, f"the output {one.output} has probability", t)
+        parts.append(at_most(one.probability, t * at_theirs, label, sides=sides))
     return parts
+
+
+def _between(mine: SymbolicChannel, theirs: SymbolicChannel, of: str, t: Any) -> Sides:
+    """What the two sides are, where a size on one input is compared with t times that on another."""
+    names = (", ".join(v.name for v in law.inputs) for law in (mine, theirs))
+    left, right = (f"input ({name})" if "," in name else f"input {name}" for name in names)
+    return Sides(left, right, of, sympify(t))
 
 
 def _values_private(law: SymbolicChannel, t: Any) -> tuple[Statement, ...]:
@@ -151,7 +160,11 @@ def _values_private(law: SymbolicChannel, t: Any) -> tuple[Statement, ...]:
         for atom, likely, rare in zip(law.atoms, one, other, strict=True):
             if likely != rare and (likely, rare) not in parts:
                 where = f"{law.inputs[0]} = {first} against {second}"
-                parts[likely, rare] = at_most(likely, t * rare, f"output {atom.output}, {where}: at most {t} times")
+                sides = Sides(
+                    f"input {first}", f"input {second}", f"the output {atom.output} has probability", sympify(t)
+                )
+                label = f"output {atom.output}, {where}: at most {t} times"
+                parts[likely, rare] = at_most(likely, t * rare, label, sides=sides)
     return tuple(parts.values())
 
 
@@ -224,7 +237,12 @@ def _are_exponentials(one: Piece, other: Piece) -> bool:
 def _weights_private(law: SymbolicWeights, t: Any) -> tuple[Statement, ...]:
     require_channel(law)
     return tuple(
-        at_most(_in_family(one, one.probability), t * _in_family(other, other.probability, "_prime"), label)
+        at_most(
+            _in_family(one, one.probability),
+            t * _in_family(other, other.probability, "_prime"),
+            label,
+            sides=Sides(one.label, other.label, "the mechanism's probability is", sympify(t)),
+        )
         for one in law.classes
         for other in law.classes
         if (one is not other or one.index) and one.group == other.group

@@ -116,6 +116,8 @@ def _settle(
 ) -> list[SettledClaim]:
     """The settled claims; errors of the others are appended to `failed`."""
     from ldp_audit.claims.settling import settle_claim
+    from ldp_audit.claims.verdict import Verdict
+    from ldp_audit.reports.wording import counterexample
 
     outcomes = []
     for place, name in enumerate(paper.claims.ids, start=1):
@@ -135,6 +137,9 @@ def _settle(
             left = columns(len(heading) + 2 + _SAYS) - len(heading) - 2
             says = claim.name if claim.name and len(note + claim.says) > left < _SAYS else claim.says
             say(f"{heading}  {_short(note + says, left)}")
+            if outcome.verdict is Verdict.REFUTED:
+                parts = [part.to_dict() for part in outcome.parts]
+                say(f"{'':10}{counterexample({'evidence': {'parts': parts}})}")
     return outcomes
 
 

@@ -46,12 +46,16 @@ def environment() -> Environment:
     made.filters.update(
         as_stated=wording.as_stated,
         badge=wording.badge,
+        beside=wording.beside,
+        cases=wording.cases,
         counted=wording.counted,
         counterexample=wording.counterexample,
         digest=wording.digest,
         explain=wording.explain,
         formal=wording.formal,
         mathml=_safe_mathml,
+        quantified=wording.quantified,
+        typeset=wording.typeset,
         svg=_safe_svg,
         where=wording.where,
     )

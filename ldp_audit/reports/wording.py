@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import Any
 
 from ldp_audit.claims import manifest
 from ldp_audit.claims.recheck_report import by_solver_alone
+from ldp_audit.reports import notation
+from ldp_audit.reports.notation import readable
 
 LONG_FORM = 400
 """Longer forms (in characters) are cut in readable reports; report.json has them in full."""
@@ -69,22 +72,45 @@ def counted(report: dict[str, Any]) -> str:
 
 def formal(part: dict[str, Any]) -> str:
     """The formal statement: quantifier, domain, relation."""
-    relation = f"{part['left']} {part['relation']} {part['right']}"
+    relation = _related(part["left"], part["relation"], part["right"])
     if "written" in part:
         source = part["written"]
-        relation = f"{source['left']} {part['relation']} {source['right']}, that is {relation}{_compared(part)}"
+        relation = f"{_related(source['left'], part['relation'], source['right'])}, that is {relation}{_compared(part)}"
+    return quantified(part) + relation + _given(part.get("written", part))
+
+
+def typeset(part: dict[str, Any]) -> list[str]:
+    """The relation in LaTeX: as it was written, and as it was rewritten; none of what is too long to read."""
+    pairs = [(one["left"], one["right"]) for one in (part.get("written"), part) if one is not None]
+    if any(len(left) + len(right) > LONG_FORM for left, right in pairs):
+        return []
+    sign = notation.typeset_relation(part["relation"])
+    return [f"{notation.typeset(left)} {sign} {notation.typeset(right)}" for left, right in pairs]
+
+
+def quantified(part: dict[str, Any]) -> str:
+    """For which values of its variables the relation is meant, with a colon; empty without variables."""
     domains = [domain(variable) for variable in part["variables"] if variable["name"] != part.get("constant")]
-    relation += _given(part.get("written", part))
     if not part["variables"]:
-        return relation
+        return ""
     if part["quantifier"] == "one constant for all":
-        return f"one {part['constant']} > 0 does for all {', '.join(domains)}: {relation}"
-    return f"{part['quantifier']} {', '.join(domains)}: {relation}"
+        return f"one {part['constant']} > 0 does for all {', '.join(domains)}: "
+    return f"{part['quantifier']} {', '.join(domains)}: "
+
+
+def beside(part: dict[str, Any]) -> str:
+    """What is said after a typeset relation: how it was rewritten, and where it is meant; may be empty."""
+    words = [_compared(part).strip(" ()"), _given(part.get("written", part)).strip(", ")]
+    return "; ".join(one for one in words if one)
+
+
+def _related(left: str, sign: str, right: str) -> str:
+    return f"{readable(left)} {notation.relation(sign)} {readable(right)}"
 
 
 def _given(source: dict[str, Any]) -> str:
     """The premises, as they were written; empty if there are none."""
-    found = " and ".join(" ".join(one) for one in source.get("given", ()))
+    found = " and ".join(_related(*one) for one in source.get("given", ()))
     return f", where {found}" if found else ""
 
 
@@ -99,12 +125,17 @@ def _compared(part: dict[str, Any]) -> str:
 
 def domain(variable: dict[str, Any]) -> str:
     """A variable's domain, such as `c - r <= w <= c + r`."""
-    below = "" if variable["lower"] is None else f"{variable['lower']} {'<' if variable['lower_open'] else '<='} "
-    above = "" if variable["upper"] is None else f" {'<' if variable['upper_open'] else '<='} {variable['upper']}"
-    link = f" = e**({variable['exp_of']})" if "exp_of" in variable else ""
-    link = f" = ln({variable['log_of']})" if "log_of" in variable else link
+    name, lower, upper = (notation.name(variable["name"]), variable["lower"], variable["upper"])
+    below = "" if lower is None else f"{readable(lower)} {'<' if variable['lower_open'] else '<='} "
+    above = "" if upper is None else f" {'<' if variable['upper_open'] else '<='} {readable(upper)}"
+    link = f" = {_exponential(variable)}" if "exp_of" in variable else ""
+    link = f" = ln({readable(variable['log_of'])})" if "log_of" in variable else link
     whole = " whole" if variable.get("integer") else ""
-    return f"{below}{variable['name']}{link}{above}{whole}" if below or above or link else f"{variable['name']} real"
+    return f"{below}{name}{link}{above}{whole}" if below or above or link else f"{name} real"
+
+
+def _exponential(variable: dict[str, Any]) -> str:
+    return readable(f"exp({variable['exp_of']})")
 
 
 def where(mechanism: dict[str, Any]) -> str:
@@ -120,21 +151,71 @@ def explain(part: dict[str, Any]) -> str:
 
 
 def counterexample(claim: dict[str, Any]) -> str:
-    """The arithmetic line of the first refuted part; empty if none is refuted."""
+    """The first refuted part in a sentence that can be checked by hand; empty if none is refuted."""
     refuted = [part for part in claim["evidence"]["parts"] if part["verdict"] == "REFUTED"]
-    return explain(refuted[0]) if refuted else ""
+    if not refuted:
+        return ""
+    about = "" if "sides" in refuted[0] or not refuted[0]["label"] else f" (Of: {refuted[0]['label']}.)"
+    return explain(refuted[0]) + about
 
 
 def _at_a_point(part: dict[str, Any], evidence: dict[str, Any]) -> str:
-    where = ", ".join(f"{name} = {number}" for name, number in evidence["point"].items())
-    word = "holds" if evidence["kind"] == "example" else "fails"
-    left, right = _number(evidence["left"]), _number(evidence["right"])
-    return f"At {where}: left {left}, right {right}, so left {part['relation']} right {word}."
+    point = evidence.get("point", {})
+    links = {v["name"]: _exponential(v) for v in part["variables"] if "exp_of" in v}
+    links |= {name: readable(text) for name, text in part.get("stand_for", {}).items()}
+    left, right = evidence["left"], evidence["right"]
+    holds = evidence["kind"] == "example" or part["verdict"] == "PROVED"
+    said, used = _sides(part, left, right, point) if not holds else ("", set())
+    others = [
+        f"{links.get(name, notation.name(name))} = {number}" for name, number in point.items() if name not in used
+    ]
+    where = f"at {', '.join(others)}, " if others else ""
+    if not said:
+        word = "as it should be" if holds else f"claimed {_CLAIMED[part['relation']]}"
+        said = f"the left side is {_number(left)} and the right side {_number(right)}; {word}"
+        if holds:
+            said = f"{_number(left)} {notation.relation(part['relation'])} {_number(right)}"
+    sentence = f"{where}{said}."
+    return sentence[:1].upper() + sentence[1:] if sentence.split(" ")[0].isalpha() else sentence
 
 
-def _numbers(part: dict[str, Any], evidence: dict[str, Any]) -> str:
-    word = "holds" if part["verdict"] == "PROVED" else "fails"
-    return f"{_number(evidence['left'])} {part['relation']} {_number(evidence['right'])} {word}."
+_CLAIMED = {
+    "<=": "the left is at most the right",
+    "<": "the left is less than the right",
+    "==": "they are equal",
+    "!=": "they differ",
+}
+_BOUND = {"<=": "at most ", "<": "less than ", "==": "", "!=": "another number than "}
+
+
+def _sides(part: dict[str, Any], left: Any, right: Any, point: dict[str, str]) -> tuple[str, set[str]]:
+    """What the two numbers are, as far as that is known, and the variables whose values the words have."""
+    sides = part.get("sides")
+    if sides is None:
+        return "", set()
+    if "factor" not in sides:
+        bound = f"{_BOUND[part['relation']]}{sides['right']}{', which is ' if sides['right'] else ''}{_number(right)}"
+        return f"{_valued(sides['left'], point)[0]} is {_number(left)}; claimed {bound}", set()
+    factor = notation.at_point(sides["factor"], point)
+    if not (factor and isinstance(left, str) and isinstance(right, str)):
+        return "", set()
+    likely, rare = Fraction(left), Fraction(right) / factor
+    (one, used), (other, more) = (_valued(sides[side], point) for side in ("left", "right"))
+    ratio = f"ratio {likely / rare}, claimed {_BOUND[part['relation']]}{factor}" if rare else "no ratio is large enough"
+    return f"{_words(sides['of'])} {likely} on {one} and {rare} on {other}: {ratio}", used | more
+
+
+def _words(text: str) -> str:
+    """Words with an expression in them."""
+    return text.replace("**", "^").replace("*", " ").replace("_prime", "'")
+
+
+def _valued(words: str, point: dict[str, str]) -> tuple[str, set[str]]:
+    """The words with the values of the variables that they name, and those variables."""
+    used = {name for name in point if re.search(rf"\b{name}\b", words)} if words.startswith("input ") else set()
+    for name in used:
+        words = re.sub(rf"\b{name}\b", point[name], words)
+    return words, used
 
 
 def _form(part: dict[str, Any], evidence: dict[str, Any]) -> str:
@@ -180,6 +261,14 @@ def _boxes(evidence: dict[str, Any]) -> int:
 
 def _box(_part: dict[str, Any], _evidence: dict[str, Any]) -> str:
     return "Outward-rounded arithmetic over the whole domain at once keeps the two sides apart."
+
+
+def cases(part: dict[str, Any]) -> list[tuple[str, str]]:
+    """Of a proof by the values of a variable, each value and what is shown of it; empty for another."""
+    evidence = part["evidence"]
+    if evidence["kind"] != "cases":
+        return []
+    return [(value, explain({**part, "evidence": proof})) for value, proof in evidence["proofs"].items()]
 
 
 def _cases(part: dict[str, Any], evidence: dict[str, Any]) -> str:
@@ -271,7 +360,7 @@ def _undecided(_part: dict[str, Any], evidence: dict[str, Any]) -> str:
 _EXPLANATIONS = {
     "counterexample": _at_a_point,
     "example": _at_a_point,
-    "value": _numbers,
+    "value": _at_a_point,
     "identity": _form,
     "certificate": _form,
     "halves": _halves,
@@ -333,4 +422,5 @@ def _number(written: str | list[str]) -> str:
 
 
 def _short(form: str) -> str:
+    form = readable(form)
     return form if len(form) <= LONG_FORM else f"{form[:LONG_FORM]} ... ({len(form)} characters, whole in report.json)"

@@ -72,7 +72,7 @@ class Condition(Score):
     def source(self) -> tuple[list[str], str]:
         """See `Score`."""
         boxes = [" and ".join(_literal_source(*one) for one in box) for box in self.boxes]
-        return [], f"({' or '.join(boxes)})"
+        return [], " or ".join(boxes)
 
     def fits(self) -> bool:
         """See `Score`: ends for each place, in order, of one box at least, and one literal at least in each."""

@@ -37,4 +37,4 @@ class Equals(Score):
 
     def source(self) -> tuple[list[str], str]:
         """See `Score`."""
-        return CODED, f"([*map(coded, y)] == [{', '.join(map(literal, self.vector))}])"
+        return CODED, f"[*map(coded, y)] == [{', '.join(map(literal, self.vector))}]"

@@ -39,6 +39,26 @@ class Premise:
 
 
 @dataclass(frozen=True)
+class Sides:
+    """What the numbers on the two sides are, in words, for a counterexample in a sentence.
+
+    left, right: noun phrases, such as "the variance of a report"; right may be "", where it is a bound and no quantity.
+    Of a ratio, where the right side is `factor` times a quantity: of: what has a size, such as "the output 1 has
+    probability"; left, right: where it has which, such as "input w". Names of variables stand for their values.
+    """
+
+    left: str
+    right: str = ""
+    of: str = ""
+    factor: Expr | None = None
+
+    def to_dict(self) -> dict[str, str]:
+        """JSON-ready."""
+        more = {} if self.factor is None else {"of": self.of, "factor": written(self.factor)}
+        return {"left": self.left, "right": self.right, **more}
+
+
+@dataclass(frozen=True)
 class Statement:
     """left RELATION right, for all values of its variables, or for some, or with one constant for all.
 
@@ -49,6 +69,7 @@ class Statement:
     label: this part in words.
     given: inequalities or equalities that restrict the domain to the points at which they hold: an implication.
     bounding: variables that are in neither side any more, but bound those that are; the rewriting finds them.
+    sides: what the numbers on both sides are; None where nobody has said.
     divisors: what the sides were divided by until it cancelled, as they are defined where that is not 0; `at` finds it.
 
     Exponentials of one exponent (EPSILON, T, ROOT_T, exp(c EPSILON), a variable with `exp_of`) become powers of one
@@ -65,6 +86,7 @@ class Statement:
     given: tuple[Premise, ...] = field(default=(), kw_only=True)
     bounding: tuple[Variable, ...] = field(default=(), kw_only=True)
     divisors: tuple[Expr, ...] = field(default=(), kw_only=True)
+    sides: Sides | None = field(default=None, kw_only=True, compare=False)
     wrote: tuple[Expr, ...] | None = field(default=None, kw_only=True, compare=False)
     """Both sides as they were given first, and both sides of each premise, if one was rewritten; else None."""
     roots: Mapping[Variable, Expr] = field(default_factory=dict, kw_only=True, compare=False)
@@ -127,7 +149,9 @@ class Statement:
         if self.relation in ("<=", "<"):
             sides, wrote = sides[::-1], wrote and (wrote[1], wrote[0], *wrote[2:])
         quantifier: Quantifier = "there is" if self.quantifier == "for all" else "for all"
-        return replace(self, left=sides[0], relation=flipped, right=sides[1], quantifier=quantifier, wrote=wrote)
+        return replace(
+            self, left=sides[0], relation=flipped, right=sides[1], quantifier=quantifier, wrote=wrote, sides=None
+        )
 
     def at(self, values: Mapping[Variable, Any]) -> Statement:
         """The statement with some variables replaced, in its sides and in the domains of the others."""
@@ -177,7 +201,12 @@ class Statement:
             record["constant"] = self.constant.name
         variables = self.variables()
         record["variables"] = [describe_variable(v, variables) for v in variables]
+        alone = [v for v in variables if v.exp_of is not None and not is_linked(v, variables)]
+        if alone:
+            record["stand_for"] = {v.name: f"exp({written(v.exp_of)})" for v in alone}
         record["left"], record["relation"], record["right"] = written(self.left), self.relation, written(self.right)
+        if self.sides is not None:
+            record["sides"] = self.sides.to_dict()
         if self.given:
             record["given"] = [[written(one.left), one.relation, written(one.right)] for one in self.given]
         if self.wrote is not None:
@@ -303,9 +332,9 @@ Given = Sequence[Statement]
 """Statements that restrict another one to the points of its domain at which they hold."""
 
 
-def equal(left: Any, right: Any, label: str = "", *, given: Given = ()) -> Statement:
+def equal(left: Any, right: Any, label: str = "", *, given: Given = (), sides: Sides | None = None) -> Statement:
     """left == right, everywhere; or wherever what is given holds."""
-    return Statement(left, "==", right, label, given=given)  # type: ignore[arg-type]
+    return Statement(left, "==", right, label, given=given, sides=sides)  # type: ignore[arg-type]
 
 
 def differ(left: Any, right: Any, label: str = "", *, given: Given = ()) -> Statement:
@@ -313,14 +342,14 @@ def differ(left: Any, right: Any, label: str = "", *, given: Given = ()) -> Stat
     return Statement(left, "!=", right, label, given=given)  # type: ignore[arg-type]
 
 
-def at_most(left: Any, right: Any, label: str = "", *, given: Given = ()) -> Statement:
+def at_most(left: Any, right: Any, label: str = "", *, given: Given = (), sides: Sides | None = None) -> Statement:
     """left <= right, everywhere; or wherever what is given holds, as at_most(t, g, given=(at_most(t**2, g**2),))."""
-    return Statement(left, "<=", right, label, given=given)  # type: ignore[arg-type]
+    return Statement(left, "<=", right, label, given=given, sides=sides)  # type: ignore[arg-type]
 
 
-def less(left: Any, right: Any, label: str = "", *, given: Given = ()) -> Statement:
+def less(left: Any, right: Any, label: str = "", *, given: Given = (), sides: Sides | None = None) -> Statement:
     """left < right, everywhere; or wherever what is given holds."""
-    return Statement(left, "<", right, label, given=given)  # type: ignore[arg-type]
+    return Statement(left, "<", right, label, given=given, sides=sides)  # type: ignore[arg-type]
 
 
 def somewhere(statement: Statement, label: str = "") -> Statement:
@@ -362,4 +391,5 @@ def prints_as(value: Any, printed: str, label: str = "") -> Statement:
     except ValueError as error:
         raise ValueError(f"value: {error}") from None
     gap = Add(exact(value), -Rational(number), evaluate=False)  # the value stays unevaluated
-    return at_most(Abs(gap, evaluate=False), unit / 2, label or f"prints as {printed}")
+    sides = Sides(f"the distance from the printed {printed}", "half a unit of its last place")
+    return at_most(Abs(gap, evaluate=False), unit / 2, label or f"prints as {printed}", sides=sides)

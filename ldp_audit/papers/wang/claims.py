@@ -286,7 +286,9 @@ def _unevaluated(law: SymbolicWeights, ratio: Expr) -> tuple[Statement, ...]:
     rewritten = []
     for part in is_private(law, ratio):
         other = next((one for one in law.classes if part.right == ratio * one.probability), None)
-        rewritten.append(at_most(part.left, times(ratio, other.probability), part.label) if other else part)
+        rewritten.append(
+            at_most(part.left, times(ratio, other.probability), part.label, sides=part.sides) if other else part
+        )
     return nontrivial(rewritten)
 
 

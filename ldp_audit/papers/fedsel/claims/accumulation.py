@@ -10,7 +10,7 @@ from sympy import Expr, Rational
 
 from ldp_audit.claims.as_written import difference, nontrivial, put_in, times, total
 from ldp_audit.claims.claim import Claim, Correction
-from ldp_audit.claims.language.statement import Statement, at_most, equal, less
+from ldp_audit.claims.language.statement import Sides, Statement, at_most, equal, less
 from ldp_audit.claims.privacy import is_private
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import substituted
@@ -102,7 +102,12 @@ def equal_in_range() -> Claim:
         "Duchi's mechanism and PM).",
         latex=r"\alpha^2\,\mathrm{Var}[s^*]=\mathrm{Var}[(\alpha s)^*],\quad|s|\le1",
         parts=(
-            equal(alpha**2 * duchi_variance, scaled, "Duchi's mechanism"),
+            equal(
+                alpha**2 * duchi_variance,
+                scaled,
+                "Duchi's mechanism",
+                sides=Sides("alpha^2 V(x)", "V(alpha x)"),
+            ),
             equal(alpha**2 * piecewise_variance, piecewise_variance.subs(x, alpha * x), "PM"),
         ),
         corrected=Correction(
@@ -182,7 +187,14 @@ def for_every_mechanism() -> Claim:
         place="Theorem 3.2 and the sentences before it, read of all LDP mechanisms of mean estimation (of the paper's own: FS-T32)",
         says="Theorem 3.2 holds of every unbiased LDP mechanism on [-1, 1].",
         latex=r"\alpha^2V(1)\le V(\alpha)",
-        parts=(at_most(half**2 * _at(beyond, 1), _at(near, half), "alpha = 1/2, s = 1: reports +-4, +-16"),),
+        parts=(
+            at_most(
+                half**2 * _at(beyond, 1),
+                _at(near, half),
+                "alpha = 1/2, s = 1: reports +-4, +-16",
+                sides=Sides("alpha^2 V(1) at alpha = 1/2", "V(alpha)"),
+            ),
+        ),
         corrected=Correction(
             "It depends on how the variance varies with the value. Reports +-16 with probability 1/16 for |x| <= 1/2 and 1/2 "
             "beyond, else +-4: unbiased, with ratio 8, and alpha^2 V(1) = 135/4 > V(1/2) = 123/4.",
@@ -209,7 +221,14 @@ def more_accurate() -> Claim:
         says="The smaller variance leads to a more accurate update (here: a mean squared error about alpha s that is not larger; "
         "Duchi's mechanism, 1 <= s <= 1/alpha).",
         latex=r"\alpha^2\bigl(V(1)+(s-1)^2\bigr)\le V(\alpha s)",
-        parts=(at_most(own, other, "s is clipped to 1, alpha s is not"),),
+        parts=(
+            at_most(
+                own,
+                other,
+                "s is clipped to 1, alpha s is not",
+                sides=Sides("alpha^2 (V(1) + (s - 1)^2)", "V(alpha s)"),
+            ),
+        ),
         corrected=Correction(
             "Clipping s costs a bias of alpha (|s| - 1), which alpha s does not have. At alpha s = 1 accumulating g is the less "
             "accurate one iff A^2 - 1 < (1 - alpha)/(1 + alpha): so at t = 33, alpha = 1/10, s = 10.",

@@ -5,7 +5,7 @@ from sympy import Rational, exp
 
 from ldp_audit.claims.as_written import difference, put_in, quotient, times
 from ldp_audit.claims.claim import Claim, Correction, Reading
-from ldp_audit.claims.language.statement import at_most, equal, less, order, prints_as, somewhere
+from ldp_audit.claims.language.statement import Sides, at_most, equal, less, order, prints_as, somewhere
 from ldp_audit.papers.fedsel.claims.symbols import K, Variable, dims, epsilon, m, mu, oo, sampling_law, t, x
 from ldp_audit.papers.fedsel.claims.utility import chance, epochs, linked, log_d, log_size, size, sparse
 
@@ -74,7 +74,14 @@ def estimates_the_gradient() -> Claim:
         place="Algorithm 1, line 11, with Theorem 4.1 (the paper claims no more than a distance to X)",
         says="The server's mean, which takes the mean gradient's place in the update, is unbiased for it.",
         latex=r"\mathbb E[s^*_j]=v_j",
-        parts=(equal(sparse.mean(), x, "one client, one coordinate, selected with probability P"),),
+        parts=(
+            equal(
+                sparse.mean(),
+                x,
+                "one client, one coordinate, selected with probability P",
+                sides=Sides("the mean of the report", "the gradient"),
+            ),
+        ),
         corrected=Correction(
             "E[s*_j] = P(j) clip(v_j): a coordinate is shrunk by its own selection probability. PS at t = 3, d = 3, k = 1, v = "
             "(1, 1/2, 1/4): mean (3/5, 1/10, 1/20), short by (2/5, 2/5, 1/5). X has the same mean.",

@@ -13,7 +13,7 @@ from sympy import Add, Expr, Rational, exp, log, sqrt
 from ldp_audit.accounting.laws.finite_laws import count_law
 from ldp_audit.claims.as_written import difference, put_in, times, total
 from ldp_audit.claims.claim import Claim, Correction
-from ldp_audit.claims.language.statement import at_most, equal, less, prints_as
+from ldp_audit.claims.language.statement import Sides, at_most, equal, less, prints_as
 from ldp_audit.papers.fedsel.claims.symbols import (
     NONE,
     PERTURBED_ENCODING,
@@ -68,7 +68,14 @@ def lemma_2() -> Claim:
         place="Lemma 2",
         says="PE is epsilon_1-LDP.",
         latex=r"\Pr[j\mid z]\le e^{\varepsilon_1}\Pr[j\mid z']",
-        parts=(at_most(two[0], t * two[1], "d = 2, k = 1: the first index, z = 10 against z' = 01"),),
+        parts=(
+            at_most(
+                two[0],
+                t * two[1],
+                "d = 2, k = 1: the first index, z = 10 against z' = 01",
+                sides=Sides("z = 10", "z' = 01", "the first index has probability", t),
+            ),
+        ),
         corrected=Correction(
             "The exact ratio is t (t + theta)/(1 + t theta) with theta = E[1/(2+S)]/E[1/(1+S)] in [1/2, 1): above t for every "
             "1 <= k < d and every epsilon_1. At d = 2, k = 1 it is t (2t + 1)/(t + 2): 21/5 for t = 3.",
@@ -103,7 +110,14 @@ def sum_of_the_proof() -> Claim:
         place="Lemma 2, its proof, first case",
         says="Pr[j given z] is Pr[z'_j = 1 given z] divided by l, the expected number of ones (here d = 2, k = 1, j in the top k).",
         latex=r"\Pr[j\mid z]=\tfrac1l\Pr[\acute z_j=1\mid z]",
-        parts=(equal(two[0], p / sparsity, "the first index, z = 10"),),
+        parts=(
+            equal(
+                two[0],
+                p / sparsity,
+                "the first index, z = 10",
+                sides=Sides("the probability of the first index at z = 10", "the proof's"),
+            ),
+        ),
         corrected=Correction(
             "E[1/N] is not 1/E[N], and depends on z_j. At t = 3 the formula gives 3/4, the law 21/32. Over j the formula adds up "
             "to 1, although no index is returned with probability 3/16.",

@@ -6,7 +6,7 @@ from sympy import Expr, Rational, exp
 
 from ldp_audit.claims.as_written import difference, nontrivial, put_in, quotient, times
 from ldp_audit.claims.claim import Claim, Correction, Reading
-from ldp_audit.claims.language.statement import Statement, at_most, equal, less, prints_as, somewhere
+from ldp_audit.claims.language.statement import Sides, Statement, at_most, equal, less, prints_as, somewhere
 from ldp_audit.claims.privacy import is_private
 from ldp_audit.mechanisms.selection.exponential_selection import STEP_RATIO
 from ldp_audit.papers.fedsel.claims.symbols import (
@@ -223,7 +223,12 @@ def lemma_1_all_vectors() -> Claim:
         place="Lemma 1, its proof: possible ranking vectors, read of all of {1, ..., d}^d (of rankings without ties: FS-L1)",
         says="EXP is epsilon_1-LDP for any two vectors in {1, ..., d}^d, tied ranks included.",
         parts=(
-            at_most(high, y**2 * low, "d = 3, first index: z = (3, 1, 1) against z' = (1, 3, 3), e^epsilon_1 = y^2"),
+            at_most(
+                high,
+                y**2 * low,
+                "d = 3, first index: z = (3, 1, 1) against z' = (1, 3, 3), e^epsilon_1 = y^2",
+                sides=Sides("z = (3, 1, 1)", "z' = (1, 3, 3)", "the first index has probability", y**2),
+            ),
         ),
         corrected=Correction(
             "Tied ranks change the normaliser. The exact ratio over {1..d}^d is t (1 + (d-1) t)/(t + d - 1), which tends to "

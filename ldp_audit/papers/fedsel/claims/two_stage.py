@@ -10,7 +10,7 @@ from sympy import Expr, Integer, Max, Rational, sympify
 
 from ldp_audit.claims.as_written import nontrivial, put_in, times
 from ldp_audit.claims.claim import Claim, Correction, Reading
-from ldp_audit.claims.language.statement import at_most, equal, less, somewhere
+from ldp_audit.claims.language.statement import Sides, at_most, equal, less, somewhere
 from ldp_audit.claims.privacy import is_private
 from ldp_audit.papers.fedsel.claims.symbols import (
     NONE,
@@ -201,7 +201,14 @@ def theorem_3_1_with_encoding() -> Claim:
         place="Section 1, contributions, and Table 2, for the PE variants",
         says="The framework with PE as the selection is (epsilon_1 + epsilon_2)-LDP for any local vector.",
         latex=r"\frac{\Pr[v^*\mid v]}{\Pr[v^*\mid v']}\le e^{\varepsilon_1+\varepsilon_2}",
-        parts=(at_most(joint, t * t_2 * joint_prime, "PE and Duchi, d = 2, k = 1: v = (1, 0) against (-1, 2), j = 1"),),
+        parts=(
+            at_most(
+                joint,
+                t * t_2 * joint_prime,
+                "PE and Duchi, d = 2, k = 1: v = (1, 0) against (-1, 2), j = 1",
+                sides=Sides("v = (1, 0)", "v = (-1, 2)", "index 1 with the upper value has probability", t * t_2),
+            ),
+        ),
         another=Reading(
             "Of vectors whose values all lie in [-1, 1] and have no ties, so that nothing is clipped and exactly k are marked.",
             (at_most(pe, 6, "PE at e^epsilon_1 = 3, Duchi at e^epsilon_2 = 2, inputs in {-1, -1/2, 1/2, 1}^2"),),

@@ -4,7 +4,7 @@ from sympy import Rational, binomial
 
 from ldp_audit.claims.as_written import difference, put_in, times, total
 from ldp_audit.claims.claim import Claim, Condition, Correction, Reading
-from ldp_audit.claims.language.statement import Statement, at_most, differ, equal, less, prints_as
+from ldp_audit.claims.language.statement import Sides, Statement, at_most, differ, equal, less, prints_as
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import substituted
 from ldp_audit.papers.ldp_fl.claims.symbols import (
@@ -74,7 +74,14 @@ def corollary_1_damaged_upper() -> Claim:
         place="Corollary 1 as the first scan prints it (the other two conversions differ): the upper bound",
         says="The variance of the mean is at most (A^2 - 1) sum r_u^2/n^2.",
         latex=r"\mathrm{Var}[\overline{M(w)}]\le\frac{A^2\sum_u r_u^2}{n^2}-\frac{\sum_u r_u^2}{n^2}",
-        parts=(at_most(m.variance(), (A**2 - 1) * r**2, "one client"),),
+        parts=(
+            at_most(
+                m.variance(),
+                (A**2 - 1) * r**2,
+                "one client",
+                sides=Sides("the variance of a report", "(A^2 - 1) r^2"),
+            ),
+        ),
         corrected=Correction(
             "That expression is the minimum: see LF-C1.",
             parts=(at_most((A**2 - 1) * r**2, m.variance(), "one client"),),

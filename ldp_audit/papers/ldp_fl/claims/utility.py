@@ -6,7 +6,7 @@ from sympy import Expr, Max, Min, Rational, exp
 
 from ldp_audit.claims.as_written import difference, put_in, times, total
 from ldp_audit.claims.claim import Claim, Correction, Reading
-from ldp_audit.claims.language.statement import Statement, at_most, equal, less, order, prints_as
+from ldp_audit.claims.language.statement import Sides, Statement, at_most, equal, less, order, prints_as
 from ldp_audit.papers.ldp_fl.claims.symbols import (
     A,
     K,
@@ -69,7 +69,14 @@ def lemma_1_after_clipping() -> Claim:
         says="The report is unbiased for the weight that training produced, which is clipped before it is perturbed. (Lemma 1 says "
         "it of the clipped weight: LF-L1.)",
         latex=r"\mathbb E[M(\mathrm{clip}(w))]=w",
-        parts=(equal(m.at({w: clipped}).mean(), w_any, "unbiased for every weight"),),
+        parts=(
+            equal(
+                m.at({w: clipped}).mean(),
+                w_any,
+                "unbiased for every weight",
+                sides=Sides("the mean of the report", "the weight"),
+            ),
+        ),
         corrected=Correction(
             "The bias is clip(w) - w, whatever the number of clients.",
             r"\mathbb E[M(\mathrm{clip}(w))]-w=\mathrm{clip}(w)-w",
@@ -142,7 +149,14 @@ def lemma_2() -> Claim:
         place="Lemma 2",
         says="The variance of a report is r^2 ((e^epsilon + 1)/(e^epsilon - 1))^2, for any w.",
         latex=r"\mathrm{Var}[M(w)]=r^2\Bigl(\frac{e^{\varepsilon}+1}{e^{\varepsilon}-1}\Bigr)^2",
-        parts=(equal(variance, stated_variance, "equality at every w in the range"),),
+        parts=(
+            equal(
+                variance,
+                stated_variance,
+                "equality at every w in the range",
+                sides=Sides("the variance of a report", "the printed one"),
+            ),
+        ),
         corrected=Correction(
             "It is smaller by (w - c)^2: at most the printed value, equal to it only at w = c, and least at the ends.",
             r"\mathrm{Var}[M(w)]=r^2A^2-(w-c)^2\in[r^2(A^2-1),\,r^2A^2]",
