@@ -8,7 +8,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ldp_audit.reports import wording
+from ldp_audit.reports import notation, wording
 from ldp_audit.reports.figures import svg
 from ldp_audit.reports.mathematics import mathml
 from ldp_audit.reports.page_names import claim_anchors
@@ -53,6 +53,7 @@ def environment() -> Environment:
         digest=wording.digest,
         explain=wording.explain,
         formal=wording.formal,
+        in_html=_safe_words,
         mathml=_safe_mathml,
         quantified=wording.quantified,
         typeset=wording.typeset,
@@ -66,6 +67,10 @@ def environment() -> Environment:
 
 def _safe_mathml(latex: str) -> Markup:
     return Markup(mathml(latex))  # noqa: S704  (mathml() lets nothing but MathML through)
+
+
+def _safe_words(words: str) -> Markup:
+    return Markup(notation.in_html(words))  # noqa: S704  (in_html() escapes all but what it makes itself)
 
 
 def _safe_svg(figure: dict[str, Any]) -> Markup:

@@ -7,6 +7,8 @@ Python's grammar and evaluate nothing; what they do not know stays as it is.
 from __future__ import annotations
 
 import ast
+import html
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -38,6 +40,7 @@ _GREEK = {
     "omega",
 }
 _PLAIN_FUNCTIONS = {"Max": "max", "Min": "min", "log": "ln", "Ceil": "ceil", "Fl": "fl", "sqrt": "sqrt"}
+_SIGNS_OF_HTML = {"&lt;=": "≤", "&gt;=": "≥", " != ": " ≠ ", " == ": " = ", "**": "^", "sqrt(": "√(", "sqrt ": "√"}
 _RELATIONS = {"==": "=", "!=": r"\ne", "<=": r"\le", "<": "<"}
 _PLAIN_RELATIONS = {"==": "=", "!=": "!=", "<=": "<=", "<": "<"}
 
@@ -67,6 +70,28 @@ def typeset(text: str) -> str:
 def typeset_relation(sign: str) -> str:
     """A relation in LaTeX."""
     return _RELATIONS.get(sign, sign)
+
+
+def in_html(words: str) -> str:
+    """Words of a claim as HTML: powers raised, indices lowered, Greek letters and relations as such; all else escaped.
+
+    What stands between backquotes is code, and stays.
+    """
+    parts = html.escape(words, quote=False).split("`")
+    shown = [f"<code>{part}</code>" if place % 2 else _in_html(part) for place, part in enumerate(parts)]
+    return "".join(shown) if len(parts) % 2 else _in_html("`".join(parts))
+
+
+def _in_html(text: str) -> str:
+    for sign, letter in _SIGNS_OF_HTML.items():
+        text = text.replace(sign, letter)
+    text = re.sub(r"(?<=[\w)\]'])\^(\((?:[^()]|\([^()]*\))*\)|-?[\w.]+(?:_\w+)?)", lambda one: _raised(one[1]), text)
+    text = re.sub(r"\b([A-Za-z]|" + "|".join(_GREEK) + r")_(\w+?)\b", r"\1<sub>\2</sub>", text)
+    return re.sub(r"\b(" + "|".join(_GREEK) + r")\b", lambda one: f"&{one[1]};", text)
+
+
+def _raised(power: str) -> str:
+    return f"<sup>{power[1:-1] if power.startswith('(') else power.rstrip('.')}</sup>{'.' * power.endswith('.')}"
 
 
 def at_point(text: str, point: Mapping[str, str]) -> Fraction | None:
@@ -131,8 +156,9 @@ class _Plain:
             case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _LOOSE:
                 binds = _LOOSE[type(operation)]
                 second = self.of(right, binds + isinstance(operation, ast.Sub))
-                sign = self.times(right, second) if isinstance(operation, ast.Mult) else _SIGNS[type(operation)]
-                return self.of(left, binds) + sign + second, binds
+                sign = self.times(left, second) if isinstance(operation, ast.Mult) else _SIGNS[type(operation)]
+                signed = isinstance(left, ast.UnaryOp)  # -2 x needs no brackets by itself
+                return self.of(left, _SUM if signed else binds) + sign + second, _SUM if signed else binds
             case ast.Call(func=ast.Name(id=function), args=arguments):
                 return self.call(function, arguments)
             case ast.Tuple(elts=members):
@@ -145,9 +171,10 @@ class _Plain:
     def variable(self, text: str) -> str:
         return name(text)
 
-    def times(self, right: ast.expr, second: str) -> str:
+    def times(self, left: ast.expr, second: str) -> str:
         """What stands between factors."""
-        return "*" if second[:1].isdigit() or isinstance(right, ast.UnaryOp) else " "
+        after_quotient = isinstance(left, ast.BinOp) and isinstance(left.op, ast.Div)
+        return "*" if second[:1].isdigit() or after_quotient else " "
 
     def power(self, base: ast.expr, exponent: ast.expr) -> str:
         return f"{self.of(base, _WHOLE)}^{self.of(exponent, _WHOLE)}"
@@ -185,7 +212,7 @@ class _Latex(_Plain):
             letter + (rf"_{{\mathrm{{{below}}}}}".replace("_", r"\_").replace(r"\_", "_", 1) if below else "") + prime
         )
 
-    def times(self, right: ast.expr, second: str) -> str:  # noqa: ARG002
+    def times(self, left: ast.expr, second: str) -> str:  # noqa: ARG002
         return r" \cdot " if second[:1].isdigit() or second.startswith("-") else r"\,"
 
     def power(self, base: ast.expr, exponent: ast.expr) -> str:

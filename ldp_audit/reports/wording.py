@@ -90,7 +90,10 @@ def typeset(part: dict[str, Any]) -> list[str]:
 
 def quantified(part: dict[str, Any]) -> str:
     """For which values of its variables the relation is meant, with a colon; empty without variables."""
-    domains = [domain(variable) for variable in part["variables"] if variable["name"] != part.get("constant")]
+    named = part.get("stand_for", {})
+    links = [{"exp_of": text} if (text := _exponent(named.get(one["name"]))) else {} for one in part["variables"]]
+    each = [{**one, **link} for one, link in zip(part["variables"], links, strict=True)]
+    domains = [domain(variable) for variable in each if variable["name"] != part.get("constant")]
     if not part["variables"]:
         return ""
     if part["quantifier"] == "one constant for all":
@@ -132,6 +135,11 @@ def domain(variable: dict[str, Any]) -> str:
     link = f" = ln({readable(variable['log_of'])})" if "log_of" in variable else link
     whole = " whole" if variable.get("integer") else ""
     return f"{below}{name}{link}{above}{whole}" if below or above or link else f"{name} real"
+
+
+def _exponent(text: str | None) -> str:
+    """What exp(...) is the exponential of."""
+    return text[len("exp(") : -1] if text else ""
 
 
 def _exponential(variable: dict[str, Any]) -> str:
