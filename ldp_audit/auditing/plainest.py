@@ -24,7 +24,7 @@ from ldp_audit.auditing.choice import DOUBT, Choice, Judge, Sample, best_of_scor
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import Outputs, concatenated
 from ldp_audit.auditing.scores import Score
-from ldp_audit.auditing.scores.condition import Condition, Literal
+from ldp_audit.auditing.scores.boxes import Boxes, Literal
 from ldp_audit.auditing.scores.coordinate import Coordinate
 from ldp_audit.auditing.scores.learning import cuts, interactions
 from ldp_audit.auditing.scores.said import Interval
@@ -155,8 +155,7 @@ def _candidates(choice: Choice, ground: _Ground, first: Sample, second: Sample) 
         yield from _sets_of_rows(numbers, ground)
         places = _telling(numbers)
         yield from (
-            ground.event(((1.0, math.inf),), Condition.of_boxes([box]))
-            for box in _conjunctions(numbers, places, ground)
+            ground.event(((1.0, math.inf),), Boxes.of_boxes([box])) for box in _conjunctions(numbers, places, ground)
         )
         scores = [*map(Coordinate, places[:3]), *every_summary(*numbers)]
     for score in scores:
@@ -242,13 +241,13 @@ def _towards(edge: float, end: float, digits: int) -> float:
 
 def _rounder_conditions(score: Score, ground: _Ground) -> Iterator[Score]:
     """A condition with edges of few digits, and without those of its literals that tell least."""
-    if not isinstance(score, Condition):
+    if not isinstance(score, Boxes):
         return
     numbers = np.concatenate([one.known_numbers[:_ROWS] for one in ground.sides])
     columns = {place: np.unique(numbers[:, place]) for box in score.places for place in box}
     for half_lines in (False, True):
         for digits in (None, *_DIGITS):
-            yield Condition.of_boxes(
+            yield Boxes.of_boxes(
                 [[_rounder_literal(one, columns[one[0]], digits, half_lines) for one in box] for box in score.boxes]
             )
 
@@ -322,7 +321,7 @@ def _sets_of_rows(numbers: Sequence[np.ndarray], ground: _Ground) -> Iterator[Ev
         boxes: list[list[Literal]] = []
         for row in rows[np.argsort(-key, kind="stable")[:_FEW_VALUES]]:
             boxes.append([(place, *_points(one, values)[0]) for place, one in enumerate(row[:, None])])
-            event = ground.event(((1.0, math.inf),), Condition.of_boxes(boxes))
+            event = ground.event(((1.0, math.inf),), Boxes.of_boxes(boxes))
             if len(event.describe()) > _LONGEST:
                 break
             yield event

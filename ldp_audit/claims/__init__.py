@@ -9,7 +9,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time the names are im
     from ldp_audit.claims.claim import Correction as Correction
     from ldp_audit.claims.claim import Paper as Paper
     from ldp_audit.claims.claim import Reading as Reading
-    from ldp_audit.claims.language.statement import Sides as Sides
+    from ldp_audit.claims.language.statement import Quantities as Quantities
     from ldp_audit.claims.language.statement import Statement as Statement
     from ldp_audit.claims.language.statement import at_most as at_most
     from ldp_audit.claims.language.statement import differ as differ
@@ -31,7 +31,7 @@ _HOME = {
     "Correction": "claim",
     "Paper": "claim",
     "Reading": "claim",
-    "Sides": "language.statement",
+    "Quantities": "language.statement",
     "Statement": "language.statement",
     "Verdict": "verdict",
     "at_most": "language.statement",

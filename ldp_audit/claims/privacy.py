@@ -11,7 +11,7 @@ from typing import Any
 from sympy import Add, Expr, Integer, Max, Min, Mul, exp, expand_log, log, simplify, sympify
 
 from ldp_audit.claims.engines.enumeration import values_of
-from ldp_audit.claims.language.statement import Sides, Statement, at_most, differ, equal, less
+from ldp_audit.claims.language.statement import Quantities, Statement, at_most, differ, equal, less
 from ldp_audit.claims.settling import BadClaimError, settle
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.channel import SymbolicChannel
@@ -142,11 +142,11 @@ def _atoms_private(mine: SymbolicChannel, theirs: SymbolicChannel, t: Any) -> li
     return parts
 
 
-def _between(mine: SymbolicChannel, theirs: SymbolicChannel, of: str, t: Any) -> Sides:
+def _between(mine: SymbolicChannel, theirs: SymbolicChannel, of: str, t: Any) -> Quantities:
     """What the two sides are, where a size on one input is compared with t times that on another."""
     names = (", ".join(v.name for v in law.inputs) for law in (mine, theirs))
     left, right = (f"input ({name})" if "," in name else f"input {name}" for name in names)
-    return Sides(left, right, of, sympify(t))
+    return Quantities(left, right, of, sympify(t))
 
 
 def _values_private(law: SymbolicChannel, t: Any) -> tuple[Statement, ...]:
@@ -160,7 +160,7 @@ def _values_private(law: SymbolicChannel, t: Any) -> tuple[Statement, ...]:
         for atom, likely, rare in zip(law.atoms, one, other, strict=True):
             if likely != rare and (likely, rare) not in parts:
                 where = f"{law.inputs[0]} = {first} against {second}"
-                sides = Sides(
+                sides = Quantities(
                     f"input {first}", f"input {second}", f"the output {atom.output} has probability", sympify(t)
                 )
                 label = f"output {atom.output}, {where}: at most {t} times"
@@ -241,7 +241,7 @@ def _weights_private(law: SymbolicWeights, t: Any) -> tuple[Statement, ...]:
             _in_family(one, one.probability),
             t * _in_family(other, other.probability, "_prime"),
             label,
-            sides=Sides(one.label, other.label, "the mechanism's probability is", sympify(t)),
+            sides=Quantities(one.label, other.label, "the mechanism's probability is", sympify(t)),
         )
         for one in law.classes
         for other in law.classes

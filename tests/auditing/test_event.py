@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import read
-from ldp_audit.auditing.scores.condition import Condition
+from ldp_audit.auditing.scores.boxes import Boxes
 from ldp_audit.auditing.scores.coordinate import Coordinate
 from ldp_audit.auditing.scores.score import MINUS_ZERO
 from tests.together import together
@@ -112,9 +112,9 @@ def _by_text(event: Event, y: Any) -> bool:
     ],
 )  # fmt: skip
 def test_a_condition_is_said_in_one_line(boxes: Any, words: str) -> None:
-    event = Event(((1.0, math.inf),), (), Condition.of_boxes(boxes))
+    event = Event(((1.0, math.inf),), (), Boxes.of_boxes(boxes))
     assert event.describe() == words
-    assert Event(((0.0, 1.0),), (), Condition.of_boxes(boxes)).describe() == f"not ({words})"
+    assert Event(((0.0, 1.0),), (), Boxes.of_boxes(boxes)).describe() == f"not ({words})"
 
 
 @together(

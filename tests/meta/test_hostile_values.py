@@ -410,7 +410,10 @@ def _of_claims() -> Calls:
     channel = mechanisms.SymbolicChannel("coin", z, {1: z, 0: 1 - z})
     statement = claims.at_most(z, 1)
     for name in ("at_most", "differ", "equal", "less"):
-        calls.add(name, getattr(claims, name), left=z, right=2, label="")
+        calls.add(
+            name, getattr(claims, name), left=z, right=2, label="", **({} if name == "differ" else {"sides": None})
+        )
+    calls.add("Quantities", claims.Quantities, left="the mean", right="the bound", of="", factor=mechanisms.T)
     calls.add("order", claims.order, left=z, right=constant, constant=constant, label="")
     calls.add("prints_as", claims.prints_as, value=z, printed="0.5", label="")
     calls.add("somewhere", claims.somewhere, statement=statement, label="")

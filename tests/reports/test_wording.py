@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from sympy import Integer, Rational, erf, exp, log, oo
 
-from ldp_audit.claims import Sides, Statement, at_most, differ, equal, less, order, somewhere
+from ldp_audit.claims import Quantities, Statement, at_most, differ, equal, less, order, somewhere
 from ldp_audit.claims.privacy import is_private
 from ldp_audit.claims.settling import settle
 from ldp_audit.claims.verdict import Verdict
@@ -73,16 +73,19 @@ def test_a_long_form_is_cut_and_says_so() -> None:
     ("statement", "sentence"),
     [
         (
-            at_most(x, Rational(1, 2), sides=Sides("the mean", "the printed bound")),
+            at_most(x, Rational(1, 2), sides=Quantities("the mean", "the printed bound")),
             "At x = 1, the mean is 1; claimed at most the printed bound, which is 1/2.",
         ),
-        (equal(Rational(1, 4), 0, sides=Sides("delta(1) of the counts")), "delta(1) of the counts is 1/4; claimed 0."),
         (
-            at_most(1, 0, sides=Sides("input 3", "input 0", "the output (0, 1) has probability", Integer(2))),
+            equal(Rational(1, 4), 0, sides=Quantities("delta(1) of the counts")),
+            "delta(1) of the counts is 1/4; claimed 0.",
+        ),
+        (
+            at_most(1, 0, sides=Quantities("input 3", "input 0", "the output (0, 1) has probability", Integer(2))),
             "The output (0, 1) has probability 1 on input 3 and 0 on input 0: no ratio is large enough.",
         ),
         (
-            at_most(1, 0, sides=Sides("input 3", "input 0", "the output (0, 1) has probability", T)),
+            at_most(1, 0, sides=Quantities("input 3", "input 0", "the output (0, 1) has probability", T)),
             "The left side is 1 and the right side 0; claimed the left is at most the right.",
         ),
     ],

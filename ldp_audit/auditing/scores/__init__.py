@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ldp_audit.auditing.scores.additive import Additive
-from ldp_audit.auditing.scores.condition import Condition
+from ldp_audit.auditing.scores.boxes import Boxes
 from ldp_audit.auditing.scores.coordinate import Coordinate
 from ldp_audit.auditing.scores.equals import Equals
 from ldp_audit.auditing.scores.floating_point import UnitInLastPlace
@@ -21,7 +21,7 @@ from ldp_audit.auditing.scores.summary import Summary
 
 KINDS: tuple[type[Score], ...] = (
     Coordinate,
-    Condition,
+    Boxes,
     Equals,
     Additive,
     Pattern,

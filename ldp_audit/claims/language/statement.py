@@ -39,18 +39,30 @@ class Premise:
 
 
 @dataclass(frozen=True)
-class Sides:
+class Quantities:
     """What the numbers on the two sides are, in words, for a counterexample in a sentence.
 
     left, right: noun phrases, such as "the variance of a report"; right may be "", where it is a bound and no quantity.
     Of a ratio, where the right side is `factor` times a quantity: of: what has a size, such as "the output 1 has
     probability"; left, right: where it has which, such as "input w". Names of variables stand for their values.
+    Raises ValueError for what is no text, and for a factor that is no expression.
     """
 
     left: str
     right: str = ""
     of: str = ""
     factor: Expr | None = None
+
+    def __post_init__(self) -> None:
+        for name, text in (("left", self.left), ("right", self.right), ("of", self.of)):
+            instance(text, str, name, "words, as a text")
+        if self.factor is not None:
+            try:
+                factor = exact(self.factor)
+            except ValueError as error:
+                raise ValueError(f"factor: {error}") from None
+            instance(factor, Expr, "factor", "an expression, or None")
+            object.__setattr__(self, "factor", factor)
 
     def to_dict(self) -> dict[str, str]:
         """JSON-ready."""
@@ -86,7 +98,7 @@ class Statement:
     given: tuple[Premise, ...] = field(default=(), kw_only=True)
     bounding: tuple[Variable, ...] = field(default=(), kw_only=True)
     divisors: tuple[Expr, ...] = field(default=(), kw_only=True)
-    sides: Sides | None = field(default=None, kw_only=True, compare=False)
+    sides: Quantities | None = field(default=None, kw_only=True, compare=False)
     wrote: tuple[Expr, ...] | None = field(default=None, kw_only=True, compare=False)
     """Both sides as they were given first, and both sides of each premise, if one was rewritten; else None."""
     roots: Mapping[Variable, Expr] = field(default_factory=dict, kw_only=True, compare=False)
@@ -117,6 +129,7 @@ class Statement:
         if tuple(found) != given:
             object.__setattr__(self, "wrote", self.wrote or given)
             object.__setattr__(self, "roots", {**{v: substituted(e, roots) for v, e in self.roots.items()}, **roots})
+        instance(self.sides, (Quantities, type(None)), "sides", "Quantities, or None")
         self.variables()
 
     def _repr_latex_(self) -> str:
@@ -332,7 +345,7 @@ Given = Sequence[Statement]
 """Statements that restrict another one to the points of its domain at which they hold."""
 
 
-def equal(left: Any, right: Any, label: str = "", *, given: Given = (), sides: Sides | None = None) -> Statement:
+def equal(left: Any, right: Any, label: str = "", *, given: Given = (), sides: Quantities | None = None) -> Statement:
     """left == right, everywhere; or wherever what is given holds."""
     return Statement(left, "==", right, label, given=given, sides=sides)  # type: ignore[arg-type]
 
@@ -342,12 +355,12 @@ def differ(left: Any, right: Any, label: str = "", *, given: Given = ()) -> Stat
     return Statement(left, "!=", right, label, given=given)  # type: ignore[arg-type]
 
 
-def at_most(left: Any, right: Any, label: str = "", *, given: Given = (), sides: Sides | None = None) -> Statement:
+def at_most(left: Any, right: Any, label: str = "", *, given: Given = (), sides: Quantities | None = None) -> Statement:
     """left <= right, everywhere; or wherever what is given holds, as at_most(t, g, given=(at_most(t**2, g**2),))."""
     return Statement(left, "<=", right, label, given=given, sides=sides)  # type: ignore[arg-type]
 
 
-def less(left: Any, right: Any, label: str = "", *, given: Given = (), sides: Sides | None = None) -> Statement:
+def less(left: Any, right: Any, label: str = "", *, given: Given = (), sides: Quantities | None = None) -> Statement:
     """left < right, everywhere; or wherever what is given holds."""
     return Statement(left, "<", right, label, given=given, sides=sides)  # type: ignore[arg-type]
 
@@ -391,5 +404,5 @@ def prints_as(value: Any, printed: str, label: str = "") -> Statement:
     except ValueError as error:
         raise ValueError(f"value: {error}") from None
     gap = Add(exact(value), -Rational(number), evaluate=False)  # the value stays unevaluated
-    sides = Sides(f"the distance from the printed {printed}", "half a unit of its last place")
+    sides = Quantities(f"the distance from the printed {printed}", "half a unit of its last place")
     return at_most(Abs(gap, evaluate=False), unit / 2, label or f"prints as {printed}", sides=sides)

@@ -6,7 +6,7 @@ import math
 
 from ldp_audit.auditing.scores import Score
 from ldp_audit.auditing.scores.additive import Additive
-from ldp_audit.auditing.scores.condition import Condition
+from ldp_audit.auditing.scores.boxes import Boxes
 from ldp_audit.auditing.scores.coordinate import Coordinate
 from ldp_audit.auditing.scores.equals import Equals
 from ldp_audit.auditing.scores.linear import Linear
@@ -16,7 +16,7 @@ from ldp_audit.auditing.scores.summary import Summary
 
 EXAMPLES: dict[str, Score] = {
     "coordinate": Coordinate(2),
-    "condition": Condition.of_boxes([[(0, 0.0, math.inf), (2, -math.inf, 1.0)], [(3, 1.0, math.nextafter(1.0, 2))]]),
+    "boxes": Boxes.of_boxes([[(0, 0.0, math.inf), (2, -math.inf, 1.0)], [(3, 1.0, math.nextafter(1.0, 2))]]),
     "equals": Equals((1.0, -math.inf, 0.0, 2.5)),
     "additive": Additive((0, 3), ((0.5,), (-1e300, 0.0, 2.0, math.inf)), ((0.0, 1.0), (0.0, 0.25, 0.5, 0.75, 1.0))),
     "pattern": Pattern((1, 2), ((0.0, 1.0), (5.0,)), ((0, 0), (2, 1), (1, 0))),

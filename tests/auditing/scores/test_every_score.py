@@ -24,7 +24,7 @@ NAMES = [kind.KIND for kind in KINDS if kind not in ELSEWHERE]
 ODD = np.array(list(itertools.product([-math.inf, -1e308, 0.0, 1.0, 1e300, math.inf], repeat=4)))
 BROKEN = {
     "coordinate": [{"place": -1}, {"place": True}, {"place": 1.5}],
-    "condition": [
+    "boxes": [
         {"places": [], "lows": [], "highs": []},
         {"places": [[]], "lows": [[]], "highs": [[]]},
         {"places": [[0]], "lows": [[1.0]], "highs": [[1.0]]},

@@ -4,7 +4,7 @@ from sympy import Add, Expr, Mul, Rational, log
 
 from ldp_audit.claims.as_written import difference
 from ldp_audit.claims.claim import Claim, Correction, Reading
-from ldp_audit.claims.language.statement import Sides, Statement, at_most, equal, less, prints_as
+from ldp_audit.claims.language.statement import Quantities, Statement, at_most, equal, less, prints_as
 from ldp_audit.papers.fedmd_nfdp.claims.symbols import DELTA_WITH, DELTA_WITHOUT, EPSILON_WITH, put
 from ldp_audit.papers.fedmd_nfdp.claims.table_2 import (
     TABLE_2,
@@ -275,13 +275,13 @@ def same_configuration() -> Claim:
                 agrees("FEMNIST"),
                 0,
                 "FEMNIST: 80.64% is one of 80.74%, 80.64%, 81.58%",
-                sides=Sides("the product of its distances from Table 3's"),
+                sides=Quantities("the product of its distances from Table 3's"),
             ),
             equal(
                 agrees("CIFAR-10"),
                 0,
                 "CIFAR-10: 74.40% is one of 74.55%, 74.88%, 75.12%",
-                sides=Sides("the product of its distances from Table 3's"),
+                sides=Quantities("the product of its distances from Table 3's"),
             ),
         ),
         corrected=Correction(

@@ -10,7 +10,7 @@ from sympy import Expr, Rational
 
 from ldp_audit.claims.as_written import difference, nontrivial, put_in, times, total
 from ldp_audit.claims.claim import Claim, Correction
-from ldp_audit.claims.language.statement import Sides, Statement, at_most, equal, less
+from ldp_audit.claims.language.statement import Quantities, Statement, at_most, equal, less
 from ldp_audit.claims.privacy import is_private
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import substituted
@@ -106,7 +106,7 @@ def equal_in_range() -> Claim:
                 alpha**2 * duchi_variance,
                 scaled,
                 "Duchi's mechanism",
-                sides=Sides("alpha^2 V(x)", "V(alpha x)"),
+                sides=Quantities("alpha^2 V(x)", "V(alpha x)"),
             ),
             equal(alpha**2 * piecewise_variance, piecewise_variance.subs(x, alpha * x), "PM"),
         ),
@@ -192,7 +192,7 @@ def for_every_mechanism() -> Claim:
                 half**2 * _at(beyond, 1),
                 _at(near, half),
                 "alpha = 1/2, s = 1: reports +-4, +-16",
-                sides=Sides("alpha^2 V(1) at alpha = 1/2", "V(alpha)"),
+                sides=Quantities("alpha^2 V(1) at alpha = 1/2", "V(alpha)"),
             ),
         ),
         corrected=Correction(
@@ -226,7 +226,7 @@ def more_accurate() -> Claim:
                 own,
                 other,
                 "s is clipped to 1, alpha s is not",
-                sides=Sides("alpha^2 (V(1) + (s - 1)^2)", "V(alpha s)"),
+                sides=Quantities("alpha^2 (V(1) + (s - 1)^2)", "V(alpha s)"),
             ),
         ),
         corrected=Correction(

@@ -5,7 +5,7 @@ from sympy import Rational, exp
 
 from ldp_audit.claims.as_written import difference, put_in, quotient, times
 from ldp_audit.claims.claim import Claim, Correction, Reading
-from ldp_audit.claims.language.statement import Sides, at_most, equal, less, order, prints_as, somewhere
+from ldp_audit.claims.language.statement import Quantities, at_most, equal, less, order, prints_as, somewhere
 from ldp_audit.papers.fedsel.claims.symbols import K, Variable, dims, epsilon, m, mu, oo, sampling_law, t, x
 from ldp_audit.papers.fedsel.claims.utility import chance, epochs, linked, log_d, log_size, size, sparse
 
@@ -79,7 +79,7 @@ def estimates_the_gradient() -> Claim:
                 sparse.mean(),
                 x,
                 "one client, one coordinate, selected with probability P",
-                sides=Sides("the mean of the report", "the gradient"),
+                sides=Quantities("the mean of the report", "the gradient"),
             ),
         ),
         corrected=Correction(

@@ -13,7 +13,7 @@ from sympy import Add, Expr, Rational, exp, log, sqrt
 from ldp_audit.accounting.laws.finite_laws import count_law
 from ldp_audit.claims.as_written import difference, put_in, times, total
 from ldp_audit.claims.claim import Claim, Correction
-from ldp_audit.claims.language.statement import Sides, at_most, equal, less, prints_as
+from ldp_audit.claims.language.statement import Quantities, at_most, equal, less, prints_as
 from ldp_audit.papers.fedsel.claims.symbols import (
     NONE,
     PERTURBED_ENCODING,
@@ -73,7 +73,7 @@ def lemma_2() -> Claim:
                 two[0],
                 t * two[1],
                 "d = 2, k = 1: the first index, z = 10 against z' = 01",
-                sides=Sides("z = 10", "z' = 01", "the first index has probability", t),
+                sides=Quantities("z = 10", "z' = 01", "the first index has probability", t),
             ),
         ),
         corrected=Correction(
@@ -115,7 +115,7 @@ def sum_of_the_proof() -> Claim:
                 two[0],
                 p / sparsity,
                 "the first index, z = 10",
-                sides=Sides("the probability of the first index at z = 10", "the proof's"),
+                sides=Quantities("the probability of the first index at z = 10", "the proof's"),
             ),
         ),
         corrected=Correction(

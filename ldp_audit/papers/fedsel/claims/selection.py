@@ -6,7 +6,7 @@ from sympy import Expr, Rational, exp
 
 from ldp_audit.claims.as_written import difference, nontrivial, put_in, quotient, times
 from ldp_audit.claims.claim import Claim, Correction, Reading
-from ldp_audit.claims.language.statement import Sides, Statement, at_most, equal, less, prints_as, somewhere
+from ldp_audit.claims.language.statement import Quantities, Statement, at_most, equal, less, prints_as, somewhere
 from ldp_audit.claims.privacy import is_private
 from ldp_audit.mechanisms.selection.exponential_selection import STEP_RATIO
 from ldp_audit.papers.fedsel.claims.symbols import (
@@ -227,7 +227,7 @@ def lemma_1_all_vectors() -> Claim:
                 high,
                 y**2 * low,
                 "d = 3, first index: z = (3, 1, 1) against z' = (1, 3, 3), e^epsilon_1 = y^2",
-                sides=Sides("z = (3, 1, 1)", "z' = (1, 3, 3)", "the first index has probability", y**2),
+                sides=Quantities("z = (3, 1, 1)", "z' = (1, 3, 3)", "the first index has probability", y**2),
             ),
         ),
         corrected=Correction(

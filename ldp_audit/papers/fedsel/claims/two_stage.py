@@ -10,7 +10,7 @@ from sympy import Expr, Integer, Max, Rational, sympify
 
 from ldp_audit.claims.as_written import nontrivial, put_in, times
 from ldp_audit.claims.claim import Claim, Correction, Reading
-from ldp_audit.claims.language.statement import Sides, at_most, equal, less, somewhere
+from ldp_audit.claims.language.statement import Quantities, at_most, equal, less, somewhere
 from ldp_audit.claims.privacy import is_private
 from ldp_audit.papers.fedsel.claims.symbols import (
     NONE,
@@ -206,7 +206,7 @@ def theorem_3_1_with_encoding() -> Claim:
                 joint,
                 t * t_2 * joint_prime,
                 "PE and Duchi, d = 2, k = 1: v = (1, 0) against (-1, 2), j = 1",
-                sides=Sides("v = (1, 0)", "v = (-1, 2)", "index 1 with the upper value has probability", t * t_2),
+                sides=Quantities("v = (1, 0)", "v = (-1, 2)", "index 1 with the upper value has probability", t * t_2),
             ),
         ),
         another=Reading(

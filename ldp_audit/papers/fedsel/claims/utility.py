@@ -7,7 +7,7 @@ from sympy import Rational, exp, log, sqrt
 
 from ldp_audit.claims.as_written import put_in, quotient, times, total
 from ldp_audit.claims.claim import Claim, Correction, Reading
-from ldp_audit.claims.language.statement import Sides, at_most, equal, less, order, prints_as
+from ldp_audit.claims.language.statement import Quantities, at_most, equal, less, order, prints_as
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.papers.fedsel.claims.symbols import (
     PIECEWISE,
@@ -267,7 +267,7 @@ def acceptable_batch() -> Claim:
                 ours,
                 rule,
                 "the batch of Section 4.2 against that of Section 5.3, solved for m",
-                sides=Sides("the batch of Section 4.2", "that of Section 5.3's rule"),
+                sides=Quantities("the batch of Section 4.2", "that of Section 5.3's rule"),
             ),
             at_most(
                 per_client, 1, "d = 100, epsilon_2 = 1, one client (more than 0.046): its error A - 1 is at most 1"

@@ -4,7 +4,7 @@ from sympy import Rational, binomial
 
 from ldp_audit.claims.as_written import difference, put_in, times, total
 from ldp_audit.claims.claim import Claim, Condition, Correction, Reading
-from ldp_audit.claims.language.statement import Sides, Statement, at_most, differ, equal, less, prints_as
+from ldp_audit.claims.language.statement import Quantities, Statement, at_most, differ, equal, less, prints_as
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import substituted
 from ldp_audit.papers.ldp_fl.claims.symbols import (
@@ -79,7 +79,7 @@ def corollary_1_damaged_upper() -> Claim:
                 m.variance(),
                 (A**2 - 1) * r**2,
                 "one client",
-                sides=Sides("the variance of a report", "(A^2 - 1) r^2"),
+                sides=Quantities("the variance of a report", "(A^2 - 1) r^2"),
             ),
         ),
         corrected=Correction(

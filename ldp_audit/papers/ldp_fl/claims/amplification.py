@@ -15,7 +15,7 @@ from math import comb
 from sympy import Add, Expr, Integer, Mul, Pow, Rational, exp, log, sqrt
 
 from ldp_audit.claims.claim import Claim, Correction
-from ldp_audit.claims.language.statement import Sides, Statement, at_most, less, prints_as
+from ldp_audit.claims.language.statement import Quantities, Statement, at_most, less, prints_as
 
 DELTA = Rational(1, 10**5)
 
@@ -52,7 +52,7 @@ def central_at_the_papers_sizes() -> tuple[Statement, ...]:
             no_upper_reports(500, 10, 2, Integer(10)),
             DELTA,
             "n = 500, epsilon = 10, two counts: 'no upper report' exceeds e^10 times its other chance by at most delta",
-            sides=Sides("what P('no upper report') exceeds e^10 times its other chance by, at n = 500,", "delta"),
+            sides=Quantities("what P('no upper report') exceeds e^10 times its other chance by, at n = 500,", "delta"),
         ),
         at_most(no_upper_reports(200, 4, 2, Integer(4)), DELTA, "n = 200, epsilon = 4, two counts: likewise"),
         at_most(

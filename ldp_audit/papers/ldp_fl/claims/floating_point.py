@@ -10,7 +10,7 @@ from sympy import Expr, Integer, Rational, exp, log
 
 from ldp_audit.claims.claim import Claim, Correction
 from ldp_audit.claims.language.rounding import next_whole, rounded
-from ldp_audit.claims.language.statement import Sides, Statement, at_most, equal, less, prints_as
+from ldp_audit.claims.language.statement import Quantities, Statement, at_most, equal, less, prints_as
 from ldp_audit.papers.ldp_fl.claims.float_program import DTYPES, FloatProgram, exactly, in_float32, probability
 
 _MODEL = (
@@ -169,7 +169,7 @@ def _float32(epsilon: str, radius: str) -> FloatProgram:
 
 def _private(program: FloatProgram, label: str) -> Statement:
     """The lower report's ratio, which is infinite if the upper end never gives that report."""
-    sides = Sides("the number of words that lead to '-' from c - r", "e^epsilon times that from c + r")
+    sides = Quantities("the number of words that lead to '-' from c - r", "e^epsilon times that from c + r")
     return at_most(program.lower_words(-1), exp(program.epsilon) * program.lower_words(1), label, sides=sides)
 
 

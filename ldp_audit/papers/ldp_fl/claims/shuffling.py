@@ -9,7 +9,7 @@ from sympy import Rational, exp, log
 from ldp_audit.accounting.laws.finite_laws import count_law, hockey_stick, product_law
 from ldp_audit.claims.as_written import put_in, times
 from ldp_audit.claims.claim import Claim, Correction, Reading
-from ldp_audit.claims.language.statement import Sides, at_most, equal, less, prints_as, somewhere
+from ldp_audit.claims.language.statement import Quantities, at_most, equal, less, prints_as, somewhere
 from ldp_audit.papers.ldp_fl.claims.amplification import central_at_the_papers_sizes
 from ldp_audit.papers.ldp_fl.claims.symbols import A, Variable, c, m, n, oo, r, t, variance, w
 
@@ -101,7 +101,7 @@ def model_shuffling() -> Claim:
                 first[nobody],
                 t * second[nobody],
                 "n = 2, d = 1, T = 2: the outcome 'all counts 0' has a ratio of at most t",
-                sides=Sides("weight c - r", "weight c + r", "the outcome 'all counts 0' has probability", t),
+                sides=Quantities("weight c - r", "weight c + r", "the outcome 'all counts 0' has probability", t),
             ),
         ),
         corrected=Correction(
@@ -143,7 +143,9 @@ def enough_per_weight() -> Claim:
                 hockey_stick(laws[0], laws[1], 3),
                 0,
                 "n = 2, d = 2, T = 1, e^epsilon = 3, the other client at c - r: delta(ln 3) of the anonymous counts is 0",
-                sides=Sides("delta(ln 3) of the anonymous counts of two clients with two weights, at e^epsilon = 3,"),
+                sides=Quantities(
+                    "delta(ln 3) of the anonymous counts of two clients with two weights, at e^epsilon = 3,"
+                ),
             ),
         ),
         corrected=Correction(
@@ -180,7 +182,7 @@ def curse_of_dimensionality() -> Claim:
                 two[0][0, 0] / two[1][0, 0],
                 one[0][0,] / one[1][0,],
                 "n = 2: two weights give away no more than one (likelihood ratio of 'no upper report')",
-                sides=Sides("the likelihood ratio of 'no upper report' from two weights", "that from one weight"),
+                sides=Quantities("the likelihood ratio of 'no upper report' from two weights", "that from one weight"),
             ),
         ),
         corrected=Correction(
@@ -294,7 +296,7 @@ def total_budget() -> Claim:
                 rounds * d * eps,
                 eps,
                 f"{name}: T d epsilon is at most {eps}",
-                sides=Sides(f"the budget T d epsilon on {name}", "the printed budget"),
+                sides=Quantities(f"the budget T d epsilon on {name}", "the printed budget"),
             )
             for name, rounds, eps in runs
         ),

@@ -6,7 +6,7 @@ from sympy import Expr, Max, Min, Rational, exp
 
 from ldp_audit.claims.as_written import difference, put_in, times, total
 from ldp_audit.claims.claim import Claim, Correction, Reading
-from ldp_audit.claims.language.statement import Sides, Statement, at_most, equal, less, order, prints_as
+from ldp_audit.claims.language.statement import Quantities, Statement, at_most, equal, less, order, prints_as
 from ldp_audit.papers.ldp_fl.claims.symbols import (
     A,
     K,
@@ -74,7 +74,7 @@ def lemma_1_after_clipping() -> Claim:
                 m.at({w: clipped}).mean(),
                 w_any,
                 "unbiased for every weight",
-                sides=Sides("the mean of the report", "the weight"),
+                sides=Quantities("the mean of the report", "the weight"),
             ),
         ),
         corrected=Correction(
@@ -154,7 +154,7 @@ def lemma_2() -> Claim:
                 variance,
                 stated_variance,
                 "equality at every w in the range",
-                sides=Sides("the variance of a report", "the printed one"),
+                sides=Quantities("the variance of a report", "the printed one"),
             ),
         ),
         corrected=Correction(

@@ -16,25 +16,25 @@ Literal = tuple[int, float, float]
 
 
 @dataclass(frozen=True)
-class Condition(Score):
+class Boxes(Score):
     """1 where all of the literals hold of one of the boxes, 0 elsewhere.
 
     places: of each box, its coordinates.   lows, highs: the ends for each of them.
     """
 
-    KIND: ClassVar[str] = "condition"
+    KIND: ClassVar[str] = "boxes"
     TRUTH: ClassVar[bool] = True
     places: tuple[tuple[int, ...], ...]
     lows: tuple[tuple[float, ...], ...]
     highs: tuple[tuple[float, ...], ...]
 
     @staticmethod
-    def of_boxes(boxes: Sequence[Sequence[Literal]]) -> Condition:
+    def of_boxes(boxes: Sequence[Sequence[Literal]]) -> Boxes:
         """Each box a list of literals; several of one coordinate are their intersection."""
         merged = [_merged(box) for box in boxes]
         places = tuple(tuple(place for place, _, _ in box) for box in merged)
         lows, highs = (tuple(tuple(float(one[end]) for one in box) for box in merged) for end in (1, 2))
-        return Condition(places, lows, highs)
+        return Boxes(places, lows, highs)
 
     @property
     def boxes(self) -> list[list[Literal]]:
