@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from ldp_audit import audit
+from ldp_audit.accounting import Budget, Budgets, Pure, from_events
 from ldp_audit.accounting.protocols.protocol_file import load_protocol
 from ldp_audit.auditing.adapters.target_sampler import TargetSampler
 from ldp_audit.auditing.confirm import merge, witness_in
@@ -349,7 +350,44 @@ def _results(folder: Path) -> list[Any]:
     return [one for one in _audits(folder) if one["kind"] == "audit"]
 
 
+def _budgets(folder: Path) -> list[bytes]:
+    found = []
+    for place, terms in enumerate(({"epsilon": 1.0}, {"epsilon": 2.0, "delta": 1e-6, "failures": 1e-7})):
+        budget = Budget(**terms)
+        budget.save(folder / f"seed{place}")
+        for item in (Pure(0.1), Pure(0.01)):
+            budget.spend(item, 2)
+        found.append((folder / f"seed{place}").read_bytes())
+    return found
+
+
+def _columns(folder: Path) -> list[bytes]:
+    many = Budgets(3, epsilon=2.0, delta=1e-6, failures=1e-7)
+    many.spend(Pure(0.1), [0, 2])
+    many.save(folder / "seed")
+    return [(folder / "seed").read_bytes()]
+
+
+def _events(_: Path) -> list[Any]:
+    gaussian = {"event": "Gaussian", "noise_multiplier": 3.0}
+    batch = {"event": "SampledWithoutReplacement", "source_dataset_size": 100, "sample_size": 10, "of": gaussian}
+    response = {"event": "RandomizedResponse", "noise_parameter": 0.5, "num_buckets": 4}
+    sampled = {"event": "PoissonSampled", "sampling_probability": 0.1, "of": gaussian}
+    tree = {"event": "SingleEpochTreeAggregation", "noise_multiplier": 2.0, "step_counts": [3, 9]}
+    discrete = {"event": "DiscreteLaplace", "noise_parameter": 0.5, "sensitivity": 2}
+    inner = [sampled, response, tree, discrete, {"event": "ZCDp", "rho": 0.5, "xi": 0.1}]
+    claimed = {"epsilon": 1.0, "delta": 1e-5}
+    return [
+        {"neighbours": "add/remove", "claimed": claimed, "of": {"event": "SelfComposed", "count": 7, "of": inner}},
+        {"neighbours": "replace", "of": [batch, response, {"event": "NoOp"}]},
+        {"history": [[1.0, 0.1, 5], [2.0, 1.0, 1]], "mechanism": "rdp"},
+    ]
+
+
 READERS: tuple[Reader, ...] = (
+    Reader("budget", "survey.budget", _budgets, Budget.load),
+    Reader("budgets of users", "users.budgets", _columns, Budgets.load),
+    Reader("another accountant's events", "events.json", _events, lambda path: from_events(read_json(path))),
     Reader("TARGET text", "target.txt", _targets, _target, _hostile_targets),
     Reader("channel CSV", "channel.csv", _csvs, FiniteChannel.from_file, _hostile_csvs),
     Reader("channel NPZ", "channel.npz", _npzs, FiniteChannel.from_file, _hostile_npzs),
