@@ -208,7 +208,11 @@ def _each(delta: Any, log_delta: Any, width: int, ask: Callable[[float], Any]) -
 def _least_supremum(loss: PairLoss) -> float:
     """A lower bound of the supremum, nats."""
     lower = side(loss, 0)
-    return (lower if lower.exact else known_bound(lower, 0)).supremum()
+    if lower.exact:
+        return lower.supremum()
+    known = known_bound(lower, 0)
+    atoms = [(one.atoms(), times) for one, times in known.finite_part()[0].summands()]
+    return known.supremum() - 2 * math.fsum(times * one.error for one, times in atoms if one is not None)
 
 
 def neighbours(adjacency: Adjacency | None) -> str:

@@ -14,7 +14,7 @@ from tests.truth.draws import Asked, Rng
 from tests.truth.notions import calibration, conversion, trade_off
 from tests.truth.questions import Question
 from tests.truth.shuffles import shuffling
-from tests.truth.singles import from_points, sampled, single, with_replacement
+from tests.truth.singles import allocation, from_points, group, sampled, single, with_replacement
 from tests.truth.sums import (
     finite_sum,
     laplace_sum,
@@ -51,6 +51,8 @@ FAMILIES: dict[str, tuple[int, Callable[[Rng], Asked]]] = {
     "single": (8, single),
     "sampled": (5, sampled),
     "with replacement": (2, with_replacement),
+    "group": (2, group),
+    "allocation": (2, allocation),
     "shuffle": (5, shuffling),
     "finite sum": (6, finite_sum),
     "three-valued sum": (2, three_valued_sum),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -12,6 +13,7 @@ from tests.truth.draws import DELTAS, Asked, Rng, asked, budget, pick, round_to,
 from tests.truth.parts import Part
 from tests.truth.questions import DeltaAt, Truth
 from tests.truth.truths import (
+    AllocatedNormal,
     Copies,
     CopiesCap,
     Divergence,
@@ -132,6 +134,57 @@ def with_replacement(rng: Rng) -> Asked:
     truth = Truth((reached, reached.back()), k * part.reach, (cap,) if replace else (cap, cap.back()))
     words = f"kind='with', n={n}, k={k}, adjacency={'replace' if replace else 'add/remove'!r}"
     code = f"subsample({part.replacing(1.0).code}, {words})"
+    return asked(rng, code, truth, typical(truth, 1e-9))
+
+
+def allocation(rng: Rng) -> Asked:
+    """A record in some of an epoch's steps; of one that is in several there is no truth above but for enumeration."""
+    if rng.random() < 0.15:
+        sigma = round_to(float(np.exp(rng.uniform(-1.0, 2.0))), 4)
+        twice = AllocatedNormal(1 / arb(sigma))
+        truth = Truth((twice, twice.back()), 1.0)
+        return asked(rng, f"random_allocation(Gaussian({sigma!r}), steps=2)", truth, typical(truth))
+    part = parts.response(budget(rng, 1e-6, 20.0)) if rng.random() < 0.4 else parts.any_finite(rng, sizes=4)
+    pair = part.outcomes[0]
+    size = len(pair.pairs)
+    steps = int(rng.integers(1, 30 if size == 2 else 6 if size < 6 else 4))
+    times = int(rng.integers(1, steps + 1)) if rng.random() < 0.3 else 1
+    one = pair.allocated(steps, times)
+    truth = Truth((one, one.back()), times * part.reach)
+    code = f"random_allocation({part.code}, steps={steps}, times={times})"
+    return asked(rng, code, truth, typical(truth))
+
+
+def group(rng: Rng) -> Asked:
+    """Records that are there together or not; see `with_replacement`."""
+    size = int(rng.integers(1, 13))
+    without = rng.random() < 0.4
+    if without:
+        k = int(rng.integers(1, 30))
+        n = size + k + int(pick(rng, (0, 1, 50, 10**4)))
+        ways = arb(math.comb(n, k))
+        weights = [math.comb(size, j) * math.comb(n - size, k - j) / ways for j in range(min(size, k) + 1)]
+        words = f"kind='without', n={n}, k={k}, group={size}"
+    else:
+        rate = float(pick(rng, (1e-9, 1e-3, 0.01, 0.3, 0.999, round_to(rng.random(), 4))))
+        weights, words = binomial(size, arb(rate)), f"rate={rate!r}, group={size}"
+    kind = int(rng.integers(3))
+    if kind < 2:
+        part = (
+            parts.gaussian(round_to(float(np.exp(rng.uniform(-1.0, 3.0))), 4))
+            if kind
+            else parts.laplace(budget(rng, 1e-2, 3.0))
+        )
+        moved = part.moved
+        assert moved is not None
+        reached: Divergence = Copies(tuple(weights), moved, laplace=not kind)
+        truth = Truth((reached, reached.back()), size * size * part.reach)
+    else:
+        part = parts.response(budget(rng, 1e-2, 3.0))
+        cap = CopiesCap(tuple(weights), tuple(_pure(arb(part.reach) * j) for j in range(1, len(weights))))
+        reached = Sampled(part.directions[0], 1 - weights[0])
+        truth = Truth((reached, reached.back()), size * part.reach, (cap, cap.back()))
+    code = f"subsample({part.replacing(1.0).code if without else part.code}, {words})"
     return asked(rng, code, truth, typical(truth, 1e-9))
 
 

@@ -9,6 +9,7 @@ gamma > 0, with delta(epsilon) = H(e**epsilon). Nothing here is shared with the 
 * `Replaced`: (1 - q) N_0 + q N_v against (1 - q) N_0 + q N_w, or the reverse: the larger.
 * `Mixed`: finitely many outcomes beside another pair: sum over outcomes of p H(gamma q / p).
 * `LaplaceBeside`, `SampledNormalBeside`: one noise beside another pair: the same, as an integral over the noise.
+* `Outcomes.allocated`, `AllocatedNormal`: one step of several has P, in secret, and the others Q.
 * `Copies`: a record that is drawn j times moves the noise by j steps: sum_j w_j N(j) against N(0), and back.
 """
 
@@ -101,6 +102,25 @@ class Outcomes(Divergence):
             ]
         p, q = self.pairs[-1]
         return Outcomes(tuple((one * p**left, two * q**left) for left, one, two in found))
+
+    def allocated(self, steps: int, times: int = 1) -> Outcomes:
+        """P at `times` of the steps, drawn uniformly, against Q at all: one outcome for each vector of counts.
+
+        Of the product of (q + p z) over the reports, the coefficient of z**times is the sum over all choices.
+        """
+        some = [(steps, [ONE] + [ZERO] * times)]
+        for p, q in self.pairs:
+            last, found = (p, q) == self.pairs[-1], []
+            for left, terms in some:
+                for i in range(left if last else 0, left + 1):
+                    more = [math.comb(i, j) * p**j * q ** (i - j) if j <= i else ZERO for j in range(times + 1)]
+                    ways = math.comb(left, i)
+                    product_ = [
+                        ways * sum((terms[j] * more[k - j] for j in range(k + 1)), ZERO) for k in range(times + 1)
+                    ]
+                    found.append((left - i, product_))
+            some = found
+        return Outcomes.of((terms[times] / math.comb(steps, times), terms[0]) for _, terms in some)
 
 
 @lru_cache(maxsize=512)
@@ -370,6 +390,39 @@ class SampledNormalBeside(Divergence):
 
     def back(self) -> SampledNormalBeside:
         return SampledNormalBeside(self.rate, self.mu, self.other.back(), not self.swapped)
+
+
+@dataclass(frozen=True)
+class AllocatedNormal(Divergence):
+    """Two steps of normal noise, of which one is moved by mu, against two that are not: an integral over the first.
+
+    Of the ratio r of the first, the second's must exceed 2 gamma - r; back, it must lie below 2/gamma - r. See
+    `SampledNormalBeside` for the error.
+    """
+
+    mu: arb
+    swapped: bool = False
+
+    def at(self, gamma: arb) -> arb:
+        mu = float(self.mu.mid())
+        step, reach = 0.03 / (1 + mu), 16.0
+        count = math.ceil((2 * reach + mu) / step / 2)
+        values = [self._density(arb(-reach) + step * i, gamma) for i in range(2 * count + 1)]
+        fine, coarse = step * sum(values, ZERO), 2 * step * sum(values[::2], ZERO)
+        return fine + arb(0, 1) * (10 * abs(fine - coarse) + 2 * tail(reach)).upper()
+
+    def _density(self, x: arb, gamma: arb) -> arb:
+        plain = (-x * x / 2).exp() / (2 * arb.pi()).sqrt() / 2
+        level = 2 * (1 / gamma if self.swapped else gamma) - (self.mu * x - self.mu**2 / 2).exp()
+        if not self.swapped:
+            return plain * (Normal(self.mu).at(level) if level > 0 else 1 - level)
+        if not level > 0:
+            return ZERO
+        place = level.log() / self.mu
+        return gamma * plain * (level * tail(-place - self.mu / 2) - tail(self.mu / 2 - place))
+
+    def back(self) -> AllocatedNormal:
+        return AllocatedNormal(self.mu, not self.swapped)
 
 
 @dataclass(frozen=True)
