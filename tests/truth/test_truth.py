@@ -27,7 +27,7 @@ from tests.truth.truths import (
     binomial,
 )
 
-FEW, MANY = 43, 2000
+FEW, MANY = 47, 2000
 AT_LENGTH = {"sampled normal sum", "smooth sum"}
 KEPT = 0.8
 """Of wrong bounds in a family, the share that must be seen: a few differ from the truth by less than rounding."""
