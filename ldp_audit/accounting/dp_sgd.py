@@ -30,7 +30,7 @@ from ldp_audit.accounting.subsample import MOST_RECORDS, subsample
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import side
 from ldp_audit.mechanisms.noise.gaussian import Gaussian
-from ldp_audit.numerics import positive, whole
+from ldp_audit.numerics import between, whole
 
 Batches = Literal["poisson", "shuffled", "fixed", "allocation"]
 
@@ -54,7 +54,7 @@ def dp_sgd(
 ) -> PrivacyLoss:
     """The loss of a training by noisy sums of clipped gradients, all of whose steps are shown.
 
-    noise_multiplier: the noise's standard deviation over the largest norm of a gradient, > 0.
+    noise_multiplier: the noise's standard deviation over the largest norm of a gradient, 1e-3 .. 1e9.
     batch, records: whole, 1 <= batch <= records; the mean size of a batch for "poisson" and "allocation".
     epochs: whole, >= 1, of ceil(records/batch) steps each.
     sampling: how batches are made, as in the module's table; the code that makes them must do that.
@@ -62,7 +62,7 @@ def dp_sgd(
     returns: neighbours by add/remove, first from the data with the record; its assumptions say all of the above.
     Raises ValueError for anything else.
     """
-    positive(noise_multiplier, "noise_multiplier")
+    between(noise_multiplier, "noise_multiplier", "a number in 1e-3 .. 1e9", lambda size: 1e-3 <= size <= 1e9)
     whole(records, "records", 1, MOST_RECORDS)
     whole(batch, "batch", 1, records)
     whole(epochs, "epochs", 1)

@@ -51,8 +51,8 @@ def test_assumptions_say_what_was_accounted_for(sampling: str) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"noise_multiplier": 0.0}, "noise_multiplier must be a finite number > 0"),
-        ({"noise_multiplier": "1.1"}, "noise_multiplier must be a finite number > 0"),
+        ({"noise_multiplier": 0.0}, "noise_multiplier must be a number in 1e-3"),
+        ({"noise_multiplier": "1.1"}, "noise_multiplier must be a number in 1e-3"),
         ({"batch": 60_001}, "batch must be a whole number in 1 .. 60000"),
         ({"records": 0.5}, "records must be a whole number"),
         ({"epochs": 0}, "epochs must be a whole number >= 1"),
