@@ -115,7 +115,7 @@ def changed(document: Json, **changes: Any) -> Json:
         ({"calls_for_one": True}, "differ in calls_for_one"),
         (
             {"event": {"words": "", "intervals": [[0.5, None]], "labels": [], "score": None}},
-            r"are of different events, y <= -1 and y >= 0.5; .*run the others with --confirm a.json",
+            r"are of different events, y = -1 and y >= 0.5; .*run the others with --confirm a.json",
         ),
     ],
 )
