@@ -53,7 +53,7 @@ Numbers = NDArray[np.float64]
 
 _OF_A_MASS = 256 * EPS
 """The relative rounding of a probability, over a mass, times e**epsilon."""
-_SMOOTH, _LEAST_SMOOTH, _MOST_SMOOTH = 0.02, 0.1, 0.3
+_SMOOTH, _LEAST_SMOOTH, _MOST_SMOOTH = 0.015, 0.03, 0.3
 """theta tau, as a share of theta times the width of the saddle; its least and its largest value."""
 _CLOSE, _FINER, _MOST_ANGLES = 0.03, 8.0, 1 << 18
 """The difference of the bounds above which tau becomes so many times smaller, if angles are no more than these."""
