@@ -31,8 +31,8 @@ from ldp_audit.mechanisms.mechanism import Losses, Mechanism
 from ldp_audit.mechanisms.randomness import Source, rarer_words
 from ldp_audit.numerics import log_ratio
 
-_LISTED, _LISTED_EPSILON = 32, 30.0
-"""The values whose laws are listed, and the epsilon up to which their logarithms have the digits."""
+_LISTED, _LISTED_EPSILON = 1000, 30.0
+"""The probabilities of laws that are listed, and the epsilon up to which their logarithms have the digits."""
 
 Logs = tuple[float, float, float]
 """Log probabilities of one favoured output, of one other output, and of none."""
@@ -106,7 +106,12 @@ class Staircase(Mechanism):
         Few values may have more in common than the low probability of every report: theirs is from all their laws.
         """
         reports, values = self.reports(), self.inputs(1)
-        if reports and values is not None and len(values) <= _LISTED and self.exact_epsilon() <= _LISTED_EPSILON:
+        if (
+            reports
+            and values is not None
+            and len(reports) * len(values) <= _LISTED
+            and self.exact_epsilon() <= _LISTED_EPSILON
+        ):
             rows = [[float(self.log_prob(report, value)) for report in reports] for value in values]
             if (found := Blanket.of_laws(np.exp(rows))) is not None:
                 return found
