@@ -31,7 +31,7 @@ from ldp_audit.mechanisms.mechanism import Losses, Mechanism
 from ldp_audit.mechanisms.randomness import Source, rarer_words
 from ldp_audit.numerics import log_ratio
 
-_LISTED, _LISTED_EPSILON = 1000, 30.0
+_LISTED, _LISTED_EPSILON = 1500, 30.0
 """The probabilities of laws that are listed, and the epsilon up to which their logarithms have the digits."""
 
 Logs = tuple[float, float, float]
