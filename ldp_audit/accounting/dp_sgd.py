@@ -88,4 +88,5 @@ def dp_sgd(
         f"{epochs} epochs of {steps} steps; " + _BATCHES[sampling].format(batch=batch, records=records, steps=steps),
         f"each step adds Gaussian noise of {noise_multiplier!r} times a gradient's largest norm to the batch's sum",
     )
-    return replace(found, assumptions=(*stated, *found.assumptions))
+    words = f"{epochs} epochs of {steps} noisy gradients, noise multiplier {noise_multiplier:g}, {sampling} batches"
+    return replace(found, assumptions=(*stated, *found.assumptions), of=words)

@@ -282,8 +282,14 @@ def _moves(mechanism: Mechanism, adjacency: Adjacency | None) -> str:
     record = "a record that is replaced" if adjacency == "replace" else "a record that is present or absent"
     if not isinstance(mechanism, AdditiveNoise):
         return f"{record} changes the data by itself alone"
-    size = mechanism.replaced if adjacency == "replace" else mechanism.sensitivity
-    return f"{record} moves the sum by at most {size:g}, the sensitivity"
+    if adjacency == "replace":
+        return f"{record} moves the sum by at most {mechanism.replaced:g}"
+    return f"{record} moves the sum by at most {mechanism.sensitivity:g}, the sensitivity"
+
+
+def in_words(mechanism: Any) -> str:
+    """What was composed, of a loss; else the mechanism itself."""
+    return mechanism.of if isinstance(mechanism, PrivacyLoss) else shown(mechanism)
 
 
 def is_mirrored(loss: PairLoss) -> bool:

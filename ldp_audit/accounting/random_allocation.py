@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, in_words, privacy_loss
 from ldp_audit.accounting.subsample import both_ways
 from ldp_audit.losses.allocation import MOST_STEPS, allocated
 from ldp_audit.losses.composition import composed
@@ -47,8 +47,9 @@ def random_allocation(mechanism: Any, *, steps: int, times: int = 1, epochs: int
     remove, add = both_ways(loss)
     found = tuple(_allocated(one, steps, times) for one in (remove, add.reversed()))
     drawn = f"each record takes part in exactly {times} of {steps} steps, drawn uniformly"
+    words = f"({in_words(mechanism)} in {times} of {steps} steps at random)"
     stated = (*loss.assumptions, drawn, _SECRECY, _ABSENT)
-    return compose([(PrivacyLoss((found[0], found[1].reversed()), stated, "add/remove"), epochs)])
+    return compose([(PrivacyLoss((found[0], found[1].reversed()), stated, "add/remove", words), epochs)])
 
 
 def _allocated(loss: PairLoss, steps: int, times: int) -> PairLoss:

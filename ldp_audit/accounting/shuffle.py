@@ -25,7 +25,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, is_mirrored, privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, in_words, is_mirrored, privacy_loss
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance
 from ldp_audit.accounting.shuffling.count_loss import event_count, placed_count
 from ldp_audit.accounting.shuffling.pooled_reports import MOST_CLIENTS, MOST_EPSILON, ShuffledReports
@@ -72,6 +72,7 @@ def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> 
     """
     report, k = _report(mechanism), responses_of(mechanism)
     epsilon0, n = report.supremum(), whole(n, "n", 1, MOST_CLIENTS)
+    words = f"{n:,} shuffled reports of {in_words(mechanism)}"
     if not 0 <= epsilon0 <= MOST_EPSILON:
         raise ValueError(
             f"mechanism must have an epsilon of at most {MOST_EPSILON} for one report: reports of an infinite one may "
@@ -79,28 +80,28 @@ def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> 
         )
     if isinstance(others, str) and others == "worst":
         if n == 1:
-            return PrivacyLoss((report,), adjacency="replace")
+            return PrivacyLoss((report,), TRUST[:1], "replace", words)
         if epsilon0 == 0:
-            return PrivacyLoss((ZERO_LOSS,), TRUST, "replace")
+            return PrivacyLoss((ZERO_LOSS,), TRUST, "replace", words)
         if epsilon0 > MOST_PLACED:
-            return PrivacyLoss((_beyond(k, epsilon0, n),), TRUST, "replace")
+            return PrivacyLoss((_beyond(k, epsilon0, n),), TRUST, "replace", words)
         if k == 2:
-            return PrivacyLoss((WorstNeighbourhood(epsilon0, n),), TRUST, "replace")
+            return PrivacyLoss((WorstNeighbourhood(epsilon0, n),), TRUST, "replace", words)
         own = mechanism.blanket() if isinstance(mechanism, Mechanism) else None
         found = _of_loss(report, epsilon0) if own is None else own
         stated = (*TRUST, found.assumes) if found.assumes else TRUST
-        return PrivacyLoss((ShuffledReports(found, epsilon0, n),), stated, "replace")
+        return PrivacyLoss((ShuffledReports(found, epsilon0, n),), stated, "replace", words)
     if k != 2:
         raise ValueError(f"others must be 'worst' for mechanisms of more than two values, got {others!r}")
     if epsilon0 == 0:
-        return PrivacyLoss((ZERO_LOSS,), TRUST, "replace")
+        return PrivacyLoss((ZERO_LOSS,), TRUST, "replace", words)
     if epsilon0 > MOST_PLACED:
         raise ValueError(
             f"mechanism must have an epsilon of at most {MOST_PLACED:g} where others are placed, got {epsilon0!r}"
         )
     loss = _placed(epsilon0, n, others)
     stated = f"the others' values are placed: {others if isinstance(others, str) else 'by their chances'}"
-    return PrivacyLoss((loss, loss.reversed()), (*TRUST, stated), "replace")
+    return PrivacyLoss((loss, loss.reversed()), (*TRUST, stated), "replace", words)
 
 
 def responses_of(mechanism: Any) -> int | None:

@@ -69,7 +69,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.special import betainc
 
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, adjacency_of, check_adjacency, is_mirrored, privacy_loss
+from ldp_audit.accounting.privacy_loss import (
+    PrivacyLoss,
+    adjacency_of,
+    check_adjacency,
+    in_words,
+    is_mirrored,
+    privacy_loss,
+)
 from ldp_audit.losses.binomial import log_binomial
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, atoms_of, pure_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss, mixture
@@ -79,7 +86,7 @@ from ldp_audit.losses.mixed_moves import MixedMoves
 from ldp_audit.losses.noise_losses import NoiseLoss
 from ldp_audit.losses.sampling_rate import SamplingRate
 from ldp_audit.losses.subsampled_loss import ReplacedLoss, subsampled, symmetric
-from ldp_audit.mechanisms.mechanism import AdditiveNoise, Adjacency
+from ldp_audit.mechanisms.mechanism import AdditiveNoise, Adjacency, Mechanism
 from ldp_audit.mechanisms.selection.subsample_release import SubsampleRelease, release_loss
 from ldp_audit.numerics import as_float, log1mexp, log_ratio, whole
 
@@ -126,12 +133,15 @@ def subsample(
     check_adjacency(adjacency)
     chance = _chance(kind, rate, n, k, adjacency)
     if whole(group, "group", 1, MOST_TOGETHER) > 1:
-        return _of_group(mechanism, kind, chance, n, k, adjacency, group, truncated)
+        found = _of_group(mechanism, kind, chance, n, k, adjacency, group, truncated)
+        return replace(found, of=f"{_on_sample(mechanism, kind, rate, n, k)}, for {group} records together")
     if truncated is not None or records is not None:
-        return _of_truncated(mechanism, kind, chance, adjacency, truncated, records)
+        found = _of_truncated(mechanism, kind, chance, adjacency, truncated, records)
+        return replace(found, of=f"{_on_sample(mechanism, kind, rate, n, k)}, cut to {truncated} records")
     if kind == "poisson" and adjacency == "replace":
         if isinstance(mechanism, AdditiveNoise):
-            return PrivacyLoss((_replaced_noise(mechanism, chance),), (SECRECY, _OTHERS), adjacency)
+            words = _on_sample(mechanism, kind, rate, n, k)
+            return PrivacyLoss((_replaced_noise(mechanism, chance),), (SECRECY, _OTHERS), adjacency, words)
         if isinstance(mechanism, PrivacyLoss) and mechanism.adjacency == "replace":
             raise ValueError(
                 "mechanism must not be a loss of replaced records alone for kind='poisson' and adjacency='replace', as "
@@ -140,19 +150,38 @@ def subsample(
                 f"a sample of a sample the product of the rates; got a loss by {mechanism.adjacency}"
             )
     loss = privacy_loss(mechanism, "add/remove" if (kind, adjacency) == ("poisson", "add/remove") else "replace")
-    stated = (*loss.assumptions, SECRECY, _relation(kind, adjacency))
+    stated = (*loss.assumptions, SECRECY, *_silent(mechanism), _relation(kind, adjacency))
     if kind == "poisson" and adjacency == "add/remove":
         remove, add = both_ways(loss)
     else:
         remove = add = _symmetric_loss(loss, kind, adjacency)
     if kind == "with" and n and k and k > 1:
-        found = multiplicity_loss(remove, int(n), int(k))
-        both = (symmetric(found),) if adjacency == "replace" else (found, found.reversed())
+        drawn = multiplicity_loss(remove, int(n), int(k))
+        both = (symmetric(drawn),) if adjacency == "replace" else (drawn, drawn.reversed())
     elif adjacency == "replace":
         both = (symmetric(subsampled(remove, chance)),)
     else:
         both = (subsampled(remove, chance), subsampled(add.reversed(), chance).reversed())
-    return PrivacyLoss(both, stated, adjacency)
+    return PrivacyLoss(both, stated, adjacency, _on_sample(mechanism, kind, rate, n, k))
+
+
+def _on_sample(mechanism: Any, kind: Kind, rate: float | None, n: int | None, k: int | None) -> str:
+    """What was sampled, in words."""
+    what = in_words(mechanism)
+    what = f"({what})" if " + " in what else what
+    if kind == "poisson":
+        return f"{what} on a Poisson sample at rate {rate:g}"
+    return f"{what} on {k} of {n} records, drawn {kind} replacement"
+
+
+def _silent(mechanism: Any) -> tuple[str, ...]:
+    """That a client who is not drawn reports as well, of a local report."""
+    local = isinstance(mechanism, Mechanism) and mechanism.adjacency is None
+    return (STILL_SENT,) if local else ()
+
+
+STILL_SENT = "a client that is not drawn still sends a report, of some input; of silent ones see sampled_clients"
+"""What sampling the reports of a local mechanism rests on."""
 
 
 def _of_group(
@@ -502,7 +531,8 @@ def nfdp(
     check_adjacency(adjacency)
     drawn = SamplingRate.with_replacement if replacement else SamplingRate.without_replacement
     left_out = drawn(release.n, release.k, whole(rounds, "rounds")).log_left_out
+    words = repr(release) if rounds == 1 else f"{rounds:,} x {release!r}"
     if adjacency == "replace":
-        return PrivacyLoss((release_loss(left_out, left_out),), (SECRECY,), adjacency)
+        return PrivacyLoss((release_loss(left_out, left_out),), (SECRECY,), adjacency, words)
     released = release_loss(left_out, 0.0)
-    return PrivacyLoss((released, released.reversed()), (SECRECY,), adjacency)
+    return PrivacyLoss((released, released.reversed()), (SECRECY,), adjacency, words)

@@ -12,7 +12,20 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ldp_audit.accounting import ZCDP, Approximate, DiscreteLoss, PrivacyLoss, Pure, compose, privacy_loss
+from ldp_audit.accounting import (
+    ZCDP,
+    Approximate,
+    DiscreteLoss,
+    PrivacyLoss,
+    Pure,
+    compose,
+    dp_sgd,
+    nfdp,
+    privacy_loss,
+    random_allocation,
+    shuffle,
+    subsample,
+)
 from ldp_audit.accounting.level_search import LevelSearch, log_odds
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, BinomialLoss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
@@ -360,3 +373,23 @@ def test_a_loss_says_what_was_composed_and_what_it_rests_on() -> None:
         "2 x (2 x a promised epsilon = 0.1 + a promised rho = 0.5)"
     )
     assert second.startswith("neighbours: add/remove; rests on: neighbours became add/remove: a client whose record")
+
+
+def test_every_combination_says_what_it_is_of() -> None:
+    noise, response = Gaussian(1.0), RandomizedResponse(1.0)
+    said = {
+        "a Poisson sample at rate 0.1": subsample(response, rate=0.1),
+        "on 2 of 10 records, drawn without replacement": subsample(response, kind="without", n=10, k=2),
+        "for 3 records together": subsample(noise, rate=0.1, group=3),
+        "100 shuffled reports of RandomizedResponse": shuffle(response, 100),
+        "2 x (Gaussian(sigma=1.0, sensitivity=1.0) in 1 of 4 steps at random)": random_allocation(
+            noise, steps=4, epochs=2
+        ),
+        "3 x SubsampleRelease(n=9, k=2": nfdp(9, 2, rounds=3),
+        "2 epochs of 10 noisy gradients": dp_sgd(noise_multiplier=2.0, batch=10, records=100, epochs=2),
+    }
+    for words, loss in said.items():
+        assert words in loss.of
+        assert loss.assumptions
+    assert any("of silent ones see sampled_clients" in one for one in subsample(response, rate=0.1).assumptions)
+    assert not any("silent" in one for one in subsample(noise, rate=0.1).assumptions)
