@@ -183,7 +183,7 @@ def test_a_refusal_says_what_is_left_and_changes_nothing() -> None:
         budget.spend(Approximate(0.1, 1e-9))
     with pytest.raises(OverdrawnError, match="one alone costs more than all"):
         budget.spend(Gaussian(1.0))
-    assert budget.bought() == [("what is promised is epsilon = 0.25", 1)]
+    assert budget.bought() == [("a promised epsilon = 0.25", 1)]
 
 
 def test_neighbours_are_those_of_the_first_mechanism_that_has_some() -> None:

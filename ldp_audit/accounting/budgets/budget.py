@@ -42,11 +42,11 @@ from ldp_audit.accounting.calibrate import gdp_within
 from ldp_audit.accounting.conversion.gaussian_dp import gdp_of
 from ldp_audit.accounting.conversion.renyi import renyi_divergence, zcdp_of
 from ldp_audit.accounting.converted import Converted
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, check_adjacency, compose, neighbours, privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, check_adjacency, compose, in_words, neighbours, privacy_loss
 from ldp_audit.files import CannotWriteError, create_whole, locked
 from ldp_audit.losses.loss import PairLoss, side
 from ldp_audit.mechanisms import target
-from ldp_audit.mechanisms.mechanism import Adjacency, Mechanism
+from ldp_audit.mechanisms.mechanism import Adjacency
 from ldp_audit.numerics import BoundedCache, between, instance, positive, probability, shown, whole
 
 Currency = Literal["epsilon", "rho", "renyi", "mu"]
@@ -248,8 +248,7 @@ class Item:
     def of(cls, mechanism: Any, terms: BudgetTerms, name: str | None = None) -> Item:
         """Raises ValueError for what has no loss."""
         loss = privacy_loss(mechanism)
-        words = repr(mechanism) if isinstance(mechanism, Mechanism) else "; ".join(loss.assumptions) or "a loss"
-        return cls((name or words)[:_LONGEST], loss, terms.price(loss))
+        return cls((name or in_words(mechanism))[:_LONGEST], loss, terms.price(loss))
 
 
 class Budget:
