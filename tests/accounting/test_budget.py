@@ -328,7 +328,7 @@ def test_several_processes_pay_for_exactly_what_fits(tmp_path: Path) -> None:
         child.join(60)
         assert child.exitcode == 0
     assert done.stat().st_size == 100
-    assert budget.bought() == [("what is promised is epsilon = 0.001", 100)]
+    assert budget.bought() == [("a promised epsilon = 0.001", 100)]
     assert budget.left(Pure(0.001)) == 0
 
 
