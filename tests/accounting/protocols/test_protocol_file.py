@@ -75,7 +75,7 @@ WRONG = {
     "step is no table": ('name = "a"\nstep = [3]', r"\[\[step\]\] 1 must be a table of keys and values, got 3"),
     "an unknown mechanism": (
         GOOD.replace("RandomizedResponse", "Randomised"),
-        "names no shipped mechanism; known: ",
+        "names no shipped mechanism; did you mean RandomizedResponse",
     ),
     "a wrong parameter": (GOOD.replace("0.5", "-1"), "mechanism of step 1, .*epsilon must be .*, got -1"),
     "an unknown parameter": (GOOD.replace("epsilon=0.5", "eps=0.5"), "mechanism of step 1, .*unexpected keyword"),
