@@ -144,9 +144,11 @@ def test_a_channel_lies_beside_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("example_installed")
-def test_a_name_that_is_neither_shipped_nor_a_file_lists_what_is_shipped() -> None:
-    with pytest.raises(ValueError, match=r"'example' is neither a file nor a shipped protocol; shipped: .*example-s"):
+def test_a_name_that_is_neither_shipped_nor_a_file_lists_what_is_near_or_all_that_is_shipped() -> None:
+    with pytest.raises(ValueError, match=r"'example' is neither a file nor a shipped protocol; did you mean example-s"):
         load_protocol("example")
+    with pytest.raises(ValueError, match=r"'zzz' is neither a file nor a shipped protocol; shipped: .*example-s"):
+        load_protocol("zzz")
 
 
 def test_bytes_that_are_no_text_and_files_that_are_too_long_are_refused() -> None:
