@@ -132,11 +132,11 @@ def test_the_report_prints_the_mechanisms_that_a_users_claims_are_about(tmp_path
     assert paper["mechanisms"][0]["latex"].startswith(law)
     assert (paper["mechanisms"][0]["private"], paper["mechanisms"][0]["public"]) == (
         ["0 <= x <= 1"],
-        ["1 < t = e**(epsilon)"],
+        ["1 < t = e^epsilon"],
     )
     assert law in (out / "report.md").read_text(encoding="utf-8")
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert "Private: 0 &lt;= x &lt;= 1; public: 1 &lt; t = e**(epsilon)." in page
+    assert "Private: 0 &lt;= x &lt;= 1; public: 1 &lt; t = e^epsilon." in page
     assert page.count('aria-label="Law of my coin"') == 1
 
 

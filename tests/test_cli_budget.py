@@ -43,7 +43,7 @@ def test_a_budget_is_made_paid_from_and_shown(tmp_path: Path, capsys: Captured) 
         (["spend", "B"], "target must be given"),
         (["spend", "B", "Pure(1)", "--times", "0"], "--times must be a whole number >= 1"),
         (["spend", "B", "Pure(-1)"], "epsilon must be a number >= 0, got -1"),
-        (["spend", "B", "Impure(1)"], "names no shipped mechanism; known: "),
+        (["spend", "B", "Impure(1)"], "names no shipped mechanism; did you mean Pure?"),
         (["left", "B", "Pure(1)", "--times", "2"], "--times must be given to spend alone"),
         (["show", "B", "--delta", "0.1"], "--delta must be given to create alone, got 0.1 for show"),
         (["show", "F"], "No such file"),

@@ -43,7 +43,11 @@ RUNS = {
     ("audit", 2): f"{AUDIT} 20000 --epsilon=-1",
     ("audit", 3): f"{AUDIT} 20000 --epsilon 60",
     ("account", 0): "account --list",
+    ("account", 1): "account --from PRINTED --quiet",
     ("account", 2): "account nothing",
+    ("budget", 0): "budget left SPARED Pure(0.1)",
+    ("budget", 1): "budget left SPARED Pure(2)",
+    ("budget", 2): "budget left NONE Pure(1)",
     ("data", 2): "data nothing --folder OUT",
     ("train", 0): TRAIN,
     ("train", 1): f"{TRAIN} --audit --set leaks=true",
@@ -67,8 +71,14 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Files that the runs name."""
     folder = tmp_path_factory.mktemp("gates")
     (folder / "claims_of_a_gate.py").write_text(CLAIMS)
-    found = {name: str(folder / name.lower()) for name in ("OUT", "NONE", "VIOLATED", "BLIND", "SOUND", "CHANGED")}
+    found = {
+        name: str(folder / name.lower())
+        for name in ("OUT", "NONE", "VIOLATED", "BLIND", "SOUND", "CHANGED", "SPARED", "PRINTED")
+    }
     found |= {"CLAIMS": str(folder / "claims_of_a_gate.py"), "SETTLED": str(folder / "settled" / "report.json")}
+    assert main(["budget", "create", found["SPARED"], "--epsilon", "1"]) == 0
+    event = {"event": "Gaussian", "noise_multiplier": 1.0}
+    Path(found["PRINTED"]).write_text(json.dumps({"of": event, "claimed": {"epsilon": 0.1, "delta": 1e-5}}))
     for name, samples, epsilon, code in (("VIOLATED", 20000, 1, 1), ("BLIND", 20000, 60, 3), ("SOUND", 20000, 2, 0)):
         assert main([*f"{AUDIT} {samples} --epsilon {epsilon} --json".split(), found[name]]) == code
     assert main(["check", "--claims", found["CLAIMS"], "--quiet", "--out", str(folder / "settled")]) == 0

@@ -74,6 +74,8 @@ def factorised(
     most = allowed if participations is None else min(whole(participations, "participations", 1, steps), allowed)
     low, high = _largest_move(matrix, most, apart)
     noise = positive(sigma, "sigma")
+    if not 0 <= high / noise < math.inf or (high and not low / noise > 0):
+        raise ValueError(f"sigma must be within the range of floats of the largest move, {high:g}, got {sigma!r}")
     times = "once" if most == 1 else f"in {most} steps at most, {apart} or more apart"
     words = f"a factorisation of {steps} steps with sigma {noise:g}, in which a record takes part {times}"
     below, above = (GaussianLoss(size / noise) if size else ZERO_LOSS for size in (low, high))

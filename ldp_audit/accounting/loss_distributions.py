@@ -120,7 +120,7 @@ def to_pld(loss: Any, *, interval: float = 1e-4) -> Any:
 _MODULES = ("pld_pmf", "privacy_loss_distribution")
 
 
-class _Grid(NamedTuple):
+class _GridSize(NamedTuple):
     """Masses at the multiples `first`, `first` + 1, ... of an interval, and at infinity."""
 
     first: int
@@ -128,11 +128,11 @@ class _Grid(NamedTuple):
     infinity: float
 
 
-def _on_grid(pair: PairLoss, interval: float) -> _Grid:
+def _on_grid(pair: PairLoss, interval: float) -> _GridSize:
     listed = dominating_atoms(pair)
     atoms = (listed if listed.exact else atoms_above(listed)).atoms()
     if not atoms.losses.size:
-        return _Grid(0, np.zeros(1), 1.0)
+        return _GridSize(0, np.zeros(1), 1.0)
     places = np.floor(atoms.losses / interval)
     first, count = int(places[0]), places[-1] - places[0] + 2
     if not count <= _MOST:
@@ -146,4 +146,4 @@ def _on_grid(pair: PairLoss, interval: float) -> _Grid:
     np.add.at(masses, at + 1, probabilities * share)
     tiny = masses < _LEAST
     infinity = exp_upwards(atoms.log_infinite) * (1 + _ROUNDING) + float(masses[tiny].sum())
-    return _Grid(first, np.where(tiny, 0.0, masses), min(1.0, infinity))
+    return _GridSize(first, np.where(tiny, 0.0, masses), min(1.0, infinity))

@@ -48,6 +48,8 @@ EXIT_CODES = {
     "audit": {1: "the claim is violated", 3: "inconclusive: the audit had no power to find a violation"},
     "train": {1: "an audit found a violation"},
     "report": {1: "what --fail-on names was found, in a claim or an audit"},
+    "account": {1: "a printed epsilon is too small"},
+    "budget": {1: "it does not fit into what is left"},
     "doctor": {1: "a package that is needed is missing"},
 }
 """What each command's exit codes mean, beside those that all have: 0 done, 2 bad input, 130 interrupted, and 141 where

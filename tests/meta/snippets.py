@@ -1,7 +1,7 @@
 """The snippets of a page, run as they stand.
 
     ```python                   run, all of a page's in one program, from the top
-    ```python title="x.py"      a file: written down, to be used by the page's commands (also toml)
+    ```python title="x.py"      a file: written down, to be used by the page's commands (also toml, json)
     ```console                  lines "$ command" are run; the lines below, in this order, are among what each prints
     ```                         lines "ldp-audit ..." are parsed by the command line
 

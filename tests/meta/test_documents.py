@@ -135,7 +135,7 @@ def test_no_fenced_block_escapes_the_tests() -> None:
         found = snippets_of(text)
         assert len(fences) == 2 * len(found), page.name
         languages = {snippet.language for snippet in found if snippet.title != "client.js"}  # see test_command.py
-        assert languages <= {"", "python", "toml", "console"}, page.name
+        assert languages <= {"", "python", "toml", "json", "console"}, page.name
 
 
 def test_the_walk_through_a_paper_gives_a_proved_claim(tmp_path: Path) -> None:
