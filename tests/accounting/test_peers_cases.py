@@ -29,6 +29,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+from flint import arb, ctx
+
 from ldp_audit.accounting import (
     ZCDP,
     Approximate,
@@ -165,8 +168,8 @@ def calibrated(row: dict[str, Any]) -> None:
         assert epsilons(says - tolerance)[0] > epsilon * (1 - 1e-9)
 
 
-@together(("source", "row"), ROWS, quick=QUICK)
-def test_a_peers_number_agrees_with_the_certified_bounds(source: str, row: dict[str, Any]) -> None:
+def agree(row: dict[str, Any]) -> None:
+    """AssertionError unless the peer's number is what its row says that it is."""
     if asked(row) == "noise_for":
         calibrated(row)
         return
@@ -175,6 +178,7 @@ def test_a_peers_number_agrees_with_the_certified_bounds(source: str, row: dict[
     if row["is"] == "wrong":
         inner, outer = row["proof"]
         assert inner <= low <= high <= outer
+        assert not inner <= says <= outer
         assert says + near < low if row["claimed"] == "upper" else says - near > high
     elif says == math.inf or high == math.inf:
         assert says == math.inf
@@ -188,18 +192,62 @@ def test_a_peers_number_agrees_with_the_certified_bounds(source: str, row: dict[
         assert not below or says - loose <= low, "our lower bound is looser"
 
 
+@together(("source", "row"), ROWS, quick=QUICK)
+def test_a_peers_number_agrees_with_the_certified_bounds(source: str, row: dict[str, Any]) -> None:
+    agree(row)
+
+
+GAUSSIAN = {"parts": [{"kind": "gaussian", "sigma": 1.0}], "epsilon_at": 1e-5, "tolerance": 1e-9, "says": 4.377178096}
+"""Its epsilon is 4.37717809572..."""
+RIGHT = (
+    GAUSSIAN | {"is": "estimate"},
+    GAUSSIAN | {"is": "upper"},
+    GAUSSIAN | {"is": "lower"},
+    GAUSSIAN | {"is": "wrong", "claimed": "upper", "says": 4.3, "proof": [4.377178, 4.377179]},
+    GAUSSIAN | {"is": "wrong", "claimed": "lower", "says": 4.4, "proof": [4.377178, 4.377179]},
+    {
+        "parts": [{"kind": "gaussian"}],
+        "noise_for": [4.377178096, 1e-5],
+        "tolerance": 1e-6,
+        "says": 1.0,
+        "is": "estimate",
+    },
+    GAUSSIAN | {"is": "upper", "parts": [{"kind": "zcdp", "rho": 0.5}], "says": 5.0},
+)
+
+
+@together(
+    ("row", "change"),
+    [
+        *((RIGHT[0], {"says": says}) for says in (4.37, 4.38)),
+        (RIGHT[1], {"says": 4.37}),
+        (RIGHT[2], {"says": 4.38}),
+        (RIGHT[6], {"says": 4.4}),  # true, and ours is looser
+        (RIGHT[1], {"is": "tighter"}),
+        *((RIGHT[3], change) for change in ({"says": 4.4}, {"proof": [4.2, 4.5]}, {"proof": [4.3771782, 4.3771783]})),
+        (RIGHT[4], {"says": 4.3}),
+        *((RIGHT[5], {"says": says}) for says in (0.999, 1.001)),
+    ],
+)
+def test_a_number_that_is_not_what_its_row_says_is_seen(row: dict[str, Any], change: dict[str, Any]) -> None:
+    agree(row)
+    with pytest.raises(AssertionError):
+        agree(row | change)
+
+
 def test_rows_that_are_wrong_about_gaussian_noise_are_so_by_its_closed_form() -> None:
-    """Another proof, of the rows whose loss is that of one normal distribution; the margin is far beyond rounding."""
+    """Another proof, in balls of 60 digits, of the rows whose loss is that of one normal distribution."""
     found = 0
     for _, row in ROWS:
-        if row["is"] == "wrong" and all(
-            part["kind"] == "gaussian" and {"rate", "fixed"}.isdisjoint(part) for part in row["parts"]
-        ):
-            moved = 2.0 if row.get("neighbours") == "replace" else 1.0
-            mu = math.sqrt(sum(part.get("times", 1) * (moved / part["sigma"]) ** 2 for part in row["parts"]))
-            shift, spread = row["says"] / mu, math.sqrt(2)
-            ahead, behind = (math.erfc((shift + way * mu / 2) / spread) / 2 for way in (-1, 1))
-            assert ahead - math.exp(row["says"]) * behind > 1.5 * row["epsilon_at"]
+        if row["is"] == "wrong" and all("rate" not in part and part["kind"] == "gaussian" for part in row["parts"]):
+            moved = 2 if row.get("neighbours") == "replace" else 1
+            if any("fixed" in part for part in row["parts"]):
+                continue
+            with ctx.workdps(60):
+                mu = sum(arb(part.get("times", 1)) * (moved / arb(part["sigma"])) ** 2 for part in row["parts"]).sqrt()
+                claimed = arb(row["says"])
+                ahead, behind = (((claimed / mu + way * mu / 2) / arb(2).sqrt()).erfc() / 2 for way in (-1, 1))
+                assert ahead - claimed.exp() * behind > arb(row["epsilon_at"])
             found += 1
     assert found >= 9
 
