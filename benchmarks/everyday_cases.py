@@ -1,9 +1,12 @@
 """Everyday questions, as plain data for us and every peer; the standard library alone.
 
-A part is (kind, parameters, times), in the kinds of `accounting_cases` and four more, with sensitivity 1:
+A part is (kind, parameters, times), in the kinds of `accounting_cases` and eight more, with sensitivity 1:
 rr: randomised response, (epsilon,) on two values or (epsilon, k).   sampled laplace: Laplace noise on a Poisson sample,
     (rate, scale).   piecewise: the piecewise mechanism, (epsilon,).   shuffled: n shuffled reports by randomised
     response on k values, (epsilon, k, n).   shuffled laplace: n shuffled reports with Laplace noise, (scale, n).
+allocated: an epoch of steps with Gaussian noise, each record in one of them, (sigma, steps).   grouped: `sampled`,
+    where neighbours differ in g records, (rate, sigma, g).   truncated: `sampled`, with batches cut to b of n records,
+    (rate, sigma, b, n).   best of: the best of a geometric number of runs with Laplace noise, (scale, mean).
 """
 
 from __future__ import annotations
@@ -104,6 +107,11 @@ QUESTIONS: dict[str, Case | Calibration] = {
     "shuffle RR 2 on 10, 1e6 clients": _single("shuffled", (2.0, 10, 10**6)),
     "shuffle Laplace 1, 1e8 clients": _single("shuffled laplace", (1.0, 10**8)),
     "shuffle RR 1, 1e4 clients, x 100": _single("shuffled", (1.0, 2, 10_000), 100),
+    "allocation 1, 100 steps x 10 epochs": _single("allocated", (1.0, 100), 10, 1e-5),
+    "allocation 0.8, 1e3 steps x 1 epoch": _single("allocated", (0.8, 1000), 1, 1e-5),
+    "group of 10, DP-SGD 0.01, 1 x 1e3": _single("grouped", (0.01, 1.0, 10), 1000, 1e-5),
+    "truncated 300, DP-SGD 256/60000, 1.1 x 1e3": _single("truncated", (256 / 60_000, 1.1, 300, 60_000), 1000, 1e-5),
+    "best of 40 on average, Laplace 10": _single("best of", (10.0, 40.0), 1, 1e-6),
     "sigma of DP-SGD 0.01 x 1e3": Calibration("sampled", (0.01,), 1000, 1.0, 1e-6, 0.5, 10.0),
     "sigma of DP-SGD 0.1 x 1e4": Calibration("sampled", (0.1,), 10_000, 8.0, 1e-5, 0.5, 10.0),
     "scale of Laplace x 100": Calibration("laplace", (), 100, 1.0, 1e-6, 1.0, 1000.0),

@@ -26,6 +26,15 @@ def part(kind: str, parameters: tuple[float, ...], **how):
         return pld.from_gaussian_mechanism(parameters[1], sampling_prob=parameters[0], **how)
     if kind == "sampled laplace":
         return pld.from_laplace_mechanism(parameters[1], sampling_prob=parameters[0], **how)
+    if kind == "grouped":
+        rate, sigma, group = parameters
+        drawn = range(int(group) + 1)
+        chances = [math.comb(int(group), i) * rate**i * (1 - rate) ** (group - i) for i in drawn]
+        return pld.from_mixture_gaussian_mechanism(sigma, list(drawn), chances, **how)
+    if kind == "truncated" and how.pop("pessimistic_estimate"):
+        rate, sigma, most, records = parameters
+        batches = {"dataset_size": int(records), "sampling_probability": rate, "truncated_batch_size": int(most)}
+        return pld.from_truncated_subsampled_gaussian_mechanism(**batches, noise_multiplier=sigma, **how)
     raise NotImplementedError(f"has no {kind}")
 
 

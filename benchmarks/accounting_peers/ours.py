@@ -5,7 +5,7 @@ import pkgutil
 
 import measure
 
-from ldp_audit.accounting import calibrate, compose, shuffle, subsample
+from ldp_audit.accounting import best_of, calibrate, compose, random_allocation, shuffle, subsample
 from ldp_audit.mechanisms import Gaussian, Laplace, Piecewise, RandomizedResponse
 
 KINDS = {
@@ -16,6 +16,12 @@ KINDS = {
     "sampled laplace": lambda rate, scale: subsample(Laplace(scale), rate=rate),
     "piecewise": lambda epsilon: Piecewise(epsilon),
     "shuffled": lambda epsilon, k, n: shuffle(RandomizedResponse(epsilon, k=k), n=n),
+    "allocated": lambda sigma, steps: random_allocation(Gaussian(sigma), steps=steps),
+    "grouped": lambda rate, sigma, group: subsample(Gaussian(sigma), rate=rate, group=group),
+    "truncated": lambda rate, sigma, most, records: subsample(
+        Gaussian(sigma), rate=rate, truncated=most, records=records
+    ),
+    "best of": lambda scale, mean: best_of(Laplace(scale), "geometric", mean=mean),
     "shuffled laplace": lambda scale, n: shuffle(Laplace(scale, replaced=1.0), n=n),
 }
 
