@@ -66,7 +66,7 @@ package: $(VENV)/.installed-dev ## build both distributions, install the wheel e
 	venv/bin/ldp-audit check --paper theirs --out theirs --quiet && grep -q "A Noisy Coin" theirs/report.html theirs/report.md theirs/report.json && \
 	venv/bin/ldp-audit recheck theirs/report.json --against theirs
 
-sbom: ## a bill of materials of the package with its training extra, in CycloneDX: dist/ldp-audit.cdx.json
+sbom: ## a bill of materials of the package with its training extra, in CycloneDX: dist/claimed-epsilon.cdx.json
 	rm -rf build/sbom
 	$(PYTHON) -m venv build/sbom/tool
 	$(PYTHON) -m venv --without-pip build/sbom/package
@@ -74,7 +74,7 @@ sbom: ## a bill of materials of the package with its training extra, in CycloneD
 	$(PINNED) build/sbom/tool/bin/python -m pip --python build/sbom/package install --quiet '.[training]'
 	mkdir -p dist
 	build/sbom/tool/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml --mc-type library \
-		--output-file dist/ldp-audit.cdx.json build/sbom/package/bin/python
+		--output-file dist/claimed-epsilon.cdx.json build/sbom/package/bin/python
 
 bench: $(VENV)/.installed-dev ## all benchmarks into benchmarks/RESULTS.md; ARGS="--only training --add accounting \"--peer ...\""
 	$(BIN)/python benchmarks/every.py $(ARGS)

@@ -33,7 +33,7 @@ BENCHMARKS = {
     "published_audits": ("the mechanisms on which DP-Sniper was published, with a tenth of its samples", ""),
     "coverage": ("how often a bound exceeds the truth", "--quick"),
 }
-PACKAGES = ("ldp-audit", "numpy", "scipy", "scikit-learn", "sympy", "torch", "z3-solver")
+PACKAGES = ("claimed-epsilon", "numpy", "scipy", "scikit-learn", "sympy", "torch", "z3-solver")
 
 
 def main() -> int:

@@ -36,7 +36,7 @@ def __getattr__(name: str) -> object:
     if name == "__version__":
         from importlib.metadata import version
 
-        return version("ldp-audit")
+        return version("claimed-epsilon")
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'ldp_audit' has no attribute {name!r}")

@@ -86,7 +86,7 @@ class SettledFile:
 
 def tool() -> dict[str, str]:
     """What settles claims: our version, Python's and those of the engines."""
-    own = {"name": "ldp-audit", "version": _version("ldp-audit"), "python": platform.python_version()}
+    own = {"name": "ldp-audit", "version": _version("claimed-epsilon"), "python": platform.python_version()}
     return own | {name: _version(name) for name in _ENGINES_FROM}
 
 

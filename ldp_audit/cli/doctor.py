@@ -53,7 +53,7 @@ def diagnosis() -> dict[str, Any]:
     problems = [f"{name} is missing, and nothing works without it" for name in missing]
     problems += [] if missing else _known_defects()
     return {
-        "version": _version("ldp-audit"),
+        "version": _version("claimed-epsilon"),
         "python": platform.python_version(),
         "platform": platform.platform(terse=True),
         "cores": os.cpu_count(),
@@ -87,7 +87,7 @@ def _requirements() -> Iterator[tuple[str, str, str | None]]:
     """Name, accepted versions, and the extra that requires it, of each declared requirement."""
     import importlib.metadata
 
-    for text in importlib.metadata.requires("ldp-audit") or []:
+    for text in importlib.metadata.requires("claimed-epsilon") or []:
         requirement, _, marker = text.partition(";")
         matched = re.match(r"\s*([\w.-]+)(?:\[[^]]*\])?\s*(.*)", requirement)
         extra = re.search(r"extra\s*==\s*['\"]([\w-]+)['\"]", marker)

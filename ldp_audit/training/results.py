@@ -151,7 +151,7 @@ def tool() -> dict[str, str]:
 
     return {
         "name": "ldp-audit",
-        "version": version("ldp-audit"),
+        "version": version("claimed-epsilon"),
         "python": platform.python_version(),
         "torch": str(torch.__version__),
     }

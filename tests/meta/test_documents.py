@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import subprocess
 import sys
@@ -9,7 +10,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
+import ldp_audit
 from ldp_audit.claims.verdict import Verdict
 from tests.meta.snippets import (
     Command,
@@ -197,7 +200,16 @@ def test_the_constraints_pin_every_dependency() -> None:
     extras = {key: names for key, names in PROJECT["optional-dependencies"].items() if key != "peers"}  # unpinned
     declared = {canonical(name) for names in [PROJECT["dependencies"], *extras.values()] for name in names}
     pinned = {canonical(pin) for pin in pins}
-    assert declared - pinned == {"ldp-audit"}  # the dev extra asks for our own training extra
+    assert declared - pinned == {"claimed-epsilon"}  # the dev extra asks for our own training extra
+
+
+def test_the_distribution_has_one_name_and_one_version() -> None:
+    """What is installed, what pyproject.toml builds, and what a citation names."""
+    assert ldp_audit.__version__ == importlib.metadata.version(PROJECT["name"]) == PROJECT["version"]
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == PROJECT["version"]
+    assert re.findall(r"version = \{(.*)\}", README) == [PROJECT["version"]]
+    theirs = tomllib.loads((ROOT / "examples" / "their_package" / "pyproject.toml").read_text(encoding="utf-8"))
+    assert theirs["project"]["dependencies"] == [PROJECT["name"]]
 
 
 def test_the_pins_with_hashes_are_the_pins() -> None:
