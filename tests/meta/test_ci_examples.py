@@ -156,7 +156,7 @@ def test_what_the_page_shows_is_in_the_files() -> None:
 
 
 def wrong_in(dockerfile: str) -> list[str]:
-    """What a reader finds wrong with a Dockerfile, of what decides whether the image builds, and runs without rights."""
+    """What a reader finds wrong with a Dockerfile, of what decides whether the image builds, runs without rights."""
     steps = [tuple(line.split(maxsplit=1)) for line in dockerfile.splitlines() if line and not line.startswith("#")]
     of = {name: [words for one, words in steps if one == name] for name in {name for name, _ in steps}}
     order = [name for name, _ in steps]

@@ -34,6 +34,7 @@ DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_site" not in page.parts)
 GALLERY = DOCS / "gallery.md"  # its blocks draw, each on its own: see test_notebooks.py
+FIRST_HOUR = DOCS / "first-hour.md"  # each of its jobs begins from an empty folder
 EXAMPLES = {
     "noisy_coin.py": (DOCS / "your-own.md").read_text("utf-8"),
     "square_wave.py": (DOCS / "tutorial-proof-check.md").read_text("utf-8"),
@@ -51,7 +52,8 @@ def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-RUN = [page for page in PAGES if page != GALLERY and (programs_of(parts(page)) or commands_of(parts(page)))]
+APART = (GALLERY, FIRST_HOUR)
+RUN = [page for page in PAGES if page not in APART and (programs_of(parts(page)) or commands_of(parts(page)))]
 AT_NIGHT = ("docs/auditing.md", "docs/training.md", "docs/tutorial-proof-check.md")
 """Pages that take half a minute each."""
 
@@ -73,6 +75,22 @@ def test_a_page_runs_as_it_stands_and_prints_what_it_shows(
     for command in commands_of(parts(page)):
         if request.config.getoption("--slow") or not command.line.startswith("ldp-audit report "):
             run_command(command, tmp_path)
+
+
+JOBS = FIRST_HOUR.read_text(encoding="utf-8").split("\n## ")[1:]
+
+
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.splitlines()[0])
+def test_a_job_of_the_first_hour_runs_from_an_empty_folder(job: str, tmp_path: Path) -> None:
+    """With no file of another job, and at most two pages to read."""
+    snippets = snippets_of(job)
+    write_files(snippets, tmp_path)
+    if programs_of(snippets):
+        run_program("\n".join(programs_of(snippets)), tmp_path)
+    for command in commands_of(snippets):
+        run_command(command, tmp_path)
+    assert commands_of(snippets)
+    assert 1 <= len(re.findall(r"\]\(", job.split("\nRead: ")[1])) <= 2
 
 
 @together("page", [ROOT / "README.md", *PAGES])
