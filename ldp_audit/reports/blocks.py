@@ -171,17 +171,21 @@ class Shares:
 
 @dataclass(frozen=True)
 class Tile:
-    """A claim in the picture of all verdicts.   name: what it is about.   place: in its paper."""
+    """A claim in the picture of all verdicts.
+
+    name: what it is about.   place: in its paper.   coloured: by its verdict, as a paper's own claims are.
+    """
 
     link: ClaimLink
     name: str
     place: str
     verdict: str
+    coloured: bool = True
 
 
 @dataclass(frozen=True)
 class Tiles:
-    """Claims side by side, coloured by their verdicts; label: what they have in common."""
+    """Claims side by side; label: what they have in common."""
 
     kind: ClassVar[str] = "tiles"
     label: str

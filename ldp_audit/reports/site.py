@@ -114,12 +114,26 @@ def _claims(made: Environment, report: dict[str, Any]) -> str:
 def _paper(made: Environment, report: dict[str, Any], key: str) -> str:
     part = document.of_paper(report, key)
     path, paper = paper_pages(report["papers"])[key], part["papers"][0]
-    rows = [
-        [ClaimLink(one["id"], key), f"{one['statement']} ({one['place']})", Badge(wording.tagged(one), one["verdict"])]
-        for one in part["claims"]
+    own = [one for one in part["claims"] if one["source"] == "paper"]
+    others = [one for one in part["claims"] if one["source"] != "paper"]
+    given = {
+        "listing": _listing("Its claims, in order", own, key) if own else None,
+        "beside": _listing("No claims of the paper: what we asked beside them", others, key) if others else None,
+    }
+    return _page(made, "paper.html.j2", report, path, paper["title"], paper=paper, part=part, **given)
+
+
+def _listing(caption: str, claims: list[dict[str, Any]], paper: str) -> CaptionedTable:
+    """Claims with their verdicts, coloured where they are the paper's own."""
+    rows: list[list[Any]] = [
+        [
+            ClaimLink(one["id"], paper),
+            f"{one['statement']} ({one['place']})",
+            Badge(wording.tagged(one), one["verdict"] if one["source"] == "paper" else "beside"),
+        ]
+        for one in claims
     ]
-    listing = CaptionedTable("Its claims, in order", ["claim", "statement", "verdict"], rows)
-    return _page(made, "paper.html.j2", report, path, paper["title"], paper=paper, part=part, listing=listing)
+    return CaptionedTable(caption, ["claim", "statement", "verdict"], rows)
 
 
 def _each_claim(made: Environment, report: dict[str, Any]) -> dict[str, str]:

@@ -57,6 +57,13 @@ def tagged(claim: dict[str, Any]) -> str:
     return badge(claim) if claim["source"] == "paper" else f"{badge(claim)} ({claim['source']})"
 
 
+def asked(claim: dict[str, Any]) -> str:
+    """The kind of a claim that is no paper's, as a heading."""
+    if claim["source"] == "damaged conversion":
+        return "Readings of a damaged conversion of a paper"
+    return "Programs in floating point" if claim["id"].startswith("FP-") else "Consequences that we quantified"
+
+
 def counted(report: dict[str, Any]) -> str:
     """The number of claims, and of those that are not the papers' own."""
     others = report["not_the_papers"]

@@ -152,7 +152,8 @@ def test_each_claim_has_a_page_with_its_verdict_place_and_neighbours(
     assert len(pages) == len(report["claims"])
     for claim, text in zip(report["claims"], pages.values(), strict=True):
         page = parse(text)
-        for wanted in (claim["id"], claim["verdict"], f"Where: {claim['place']}", claim["statement"]):
+        statement = re.sub("`([^`]*)`", r"\1", claim["statement"])  # set as code
+        for wanted in (claim["id"], claim["verdict"], f"Where: {claim['place']}", statement):
             assert " ".join(wanted.split()) in page.text
         assert [given["rel"] for _, given in page.of("a") if "rel" in given] in (["prev", "next"], ["prev"], ["next"])
 
@@ -234,3 +235,25 @@ def test_a_consistent_audit_never_comes_without_what_it_could_not_see() -> None:
 
 def test_markdown_spans_are_escaped() -> None:
     assert markdown_text(["a|b ", blocks.Strong("*c*"), blocks.Code("d|`e`")]) == r"a\|b **\*c\***``d\|`e```"
+
+
+def test_what_no_paper_claims_is_under_no_papers_title_and_in_no_verdicts_colour() -> None:
+    """Catches a red tile under an author's title for a statement that the authors do not make."""
+    report = whole_report()
+    own = {one["id"] for one in report["claims"] if one["source"] == "paper"}
+    section = next(one for one in all_sections(report) if one.key == "matrix")
+    title, seen = "", []
+    for block in section.blocks:
+        match block:
+            case blocks.Heading(level=1):
+                title = block.text
+            case blocks.Tiles():
+                for tile in block.tiles:
+                    seen.append(tile.link.id)
+                    named = title in {paper["title"] for paper in report["papers"]}
+                    assert named == tile.coloured == (tile.link.id in own)
+    assert sorted(seen) == sorted(one["id"] for one in report["claims"])
+    files = whole.rendered(report)
+    assert re.search(r'class="tile" href="claims/FP-1', files["matrix.html"])
+    page = parse(files["papers/b.html"]).text
+    assert page.index("T-2 The other's id") < page.index("What we asked beside its claims") < page.index("FP-1")
