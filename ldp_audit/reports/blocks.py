@@ -136,11 +136,12 @@ class Items:
 
 @dataclass(frozen=True)
 class Formula:
-    """LaTeX; label: its description for screen readers."""
+    """LaTeX; label: its description for screen readers.   folded: the words that it is folded under, if it is long."""
 
     kind: ClassVar[str] = "formula"
     latex: str
     label: str
+    folded: str = ""
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,7 @@ def environment() -> Environment:
         badge=wording.badge,
         beside=wording.beside,
         cases=wording.cases,
+        folded=wording.folded,
         counted=wording.counted,
         counterexample=wording.counterexample,
         digest=wording.digest,

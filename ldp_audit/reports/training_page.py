@@ -53,13 +53,14 @@ def title(document: Mapping[str, Any]) -> str:
 
 def about(document: Mapping[str, Any]) -> list[str]:
     """The experiment's settings, in sentences."""
-    runs, tool = document["runs"], document["tool"]
+    runs, tool, points = document["runs"], document["tool"], len(document["points"])
     data = ", ".join(f"{name} {value}" for name, value in document["data"].items() if name not in ("name", "digest"))
     device = runs[0]["device"]
     threads = "one thread" if device["threads"] == 1 else f"{device['threads']} threads"
     seconds = sum(run["seconds"] for run in runs)
     lines = [
-        f"{len(runs)} runs of {len(document['points'])} points, root seed {document['seed']}, {seconds:.0f} s in all.",
+        f"{len(runs)} run{'s' * (len(runs) != 1)} of {points} point{'s' * (points != 1)}, "
+        f"root seed {document['seed']}, {seconds:.0f} s in all.",
         f"Data {document['data']['name']}: {data}.",
         f"Device {device['name']}, {threads} a run, torch {device['torch']}, {tool['name']} {tool['version']}.",
         "Accuracy is the last round's: mean and half-width of its 95% interval (Student's t over the repeats; over the "
@@ -205,7 +206,9 @@ def _audits(audits: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 def _flat(numbers: Mapping[str, Any], before: str = "") -> list[str]:
     if {"mean", "low", "high"} <= set(numbers):
-        head = f"{before}{_value(numbers['mean'])} [{_value(numbers['low'])}, {_value(numbers['high'])}]"
+        known = numbers["low"] is not None
+        interval_words = f" [{_value(numbers['low'])}, {_value(numbers['high'])}]" if known else ""
+        head = f"{before}{_value(numbers['mean'])}{interval_words}"
         return [head, *_flat({key: value for key, value in numbers.items() if key not in ("mean", "low", "high")})]
     found = []
     for name, value in numbers.items():

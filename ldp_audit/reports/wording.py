@@ -14,6 +14,9 @@ from ldp_audit.reports.notation import readable
 LONG_FORM = 400
 """Longer forms (in characters) are cut in readable reports; report.json has them in full."""
 
+_CASES = 6
+"""Distributions of more cases are folded: they would take the place of what is said about them."""
+
 VERDICTS = {
     "PROVED": "holds as stated, or as it is charitably read; the proof is below and can be rechecked",
     "REFUTED": "does not hold; an exact counterexample or the proof of its denial is below",
@@ -55,6 +58,12 @@ def as_stated(claim: dict[str, Any]) -> str:
 def tagged(claim: dict[str, Any]) -> str:
     """The verdict, marked if the claim is not the paper's."""
     return badge(claim) if claim["source"] == "paper" else f"{badge(claim)} ({claim['source']})"
+
+
+def folded(latex: str) -> str:
+    """Words under which a distribution of more than six cases is folded; empty for a shorter one."""
+    cases = latex.count(r"\\") + 1
+    return f"The whole distribution, {cases} lines" if cases > _CASES else ""
 
 
 def asked(claim: dict[str, Any]) -> str:

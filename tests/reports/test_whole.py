@@ -109,12 +109,13 @@ def test_what_is_left_out_has_no_page_and_no_place_in_the_menu() -> None:
         assert pages - {"report.html"} == {f"{name}.html" for name in menu}
 
 
-def test_a_document_of_ones_own_opens_with_the_mechanism_and_ends_with_what_repeats_it() -> None:
+def test_a_document_of_ones_own_opens_with_what_holds_and_ends_with_what_repeats_it() -> None:
     page = parse(whole.rendered(of_ones_own(whole_report()))["index.html"]).text
     order = [
-        "The mechanism: plain words",
+        "1 of 1 audit found a violation",
         "What is claimed, and what holds",
         "What the programs show",
+        "The mechanism: plain words",
         "What repeats it",
     ]
     assert sorted(order, key=page.index) == order
@@ -257,3 +258,24 @@ def test_what_no_paper_claims_is_under_no_papers_title_and_in_no_verdicts_colour
     assert re.search(r'class="tile" href="claims/FP-1', files["matrix.html"])
     page = parse(files["papers/b.html"]).text
     assert page.index("T-2 The other's id") < page.index("What we asked beside its claims") < page.index("FP-1")
+
+
+@together("cases", [2, 6, 7, 40])
+def test_a_distribution_of_more_than_six_lines_is_folded(cases: int) -> None:
+    report = of_ones_own(whole_report())
+    report["papers"][0]["mechanisms"][0]["latex"] = r" \\ ".join(["p"] * cases)
+    files = whole.rendered(report)
+    shown = [f"The whole distribution, {cases} lines" in files[name] for name in ("index.html", "papers/a.html")]
+    assert shown == [cases > 6] * 2
+
+
+def test_a_correction_is_said_once() -> None:
+    """Catches a formula in plain characters beside the same one typeset."""
+    report = whole_report()
+    false = next(one for one in report["claims"] if one["verdict"] == "REFUTED" and one["corrected"])
+    false["corrected"] |= {"statement": "Noise is larger. The ratio is t (t + 1)/(t + 2).", "latex": r"\frac{t}{2}"}
+    page = whole.rendered(report)["index.html"]
+    assert "Noise is larger." in page
+    assert "The ratio is t (t + 1)/(t + 2)." not in re.sub(r'aria-label="[^"]*"', "", page)
+    false["corrected"]["latex"] = ""
+    assert "The ratio is t (t + 1)/(t + 2)." in whole.rendered(report)["index.html"]

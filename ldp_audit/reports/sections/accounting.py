@@ -30,7 +30,8 @@ def accounting(report: dict[str, Any]) -> Section | None:
         "composition, reports by name; without names, where they are shuffled; and what the paper says of the whole "
         "run. An interval is certain."
     )
-    head = ["protocol", "neighbours", "the paper says", "exact", "shuffled", "sum of the parts"]
+    head = ["protocol", "neighbours", "the paper says", "exact, if reports carry names", "exact, if they are shuffled"]
+    head += ["sum of the parts"]
     rows = [
         [*(one["protocol"][key] for key in ("name", "adjacency")), *spent(one), epsilon(total(one, "basic"))]
         for one in found
@@ -76,7 +77,7 @@ def _one(one: dict[str, Any], papers: dict[str, str]) -> list[Block]:
     about = f"{protocol['source']}. " if protocol["source"] else ""
     about += f"Protects one {protocol['unit']}; neighbours: {protocol['adjacency']}; delta = {short(one['delta'])}."
     shuffled = any(cost["shuffled"] for cost in one["scopes"])
-    head = ["epsilon of", "uses", "pure", "at delta", *(["at delta, shuffled"] if shuffled else [])]
+    head = ["epsilon of", "uses", "pure", "at delta, with names", *(["at delta, shuffled"] if shuffled else [])]
     costs = [
         [cost["name"], grouped(str(cost["uses"])), epsilon(cost["pure"]), ends(cost["by_name"])]
         + ([ends(cost["shuffled"])] if shuffled else [])

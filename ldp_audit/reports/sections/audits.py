@@ -23,8 +23,9 @@ _MOST = 2.2
 """The end of the axis, in multiples of the largest claim: bounds beyond are drawn up to it."""
 
 MARKS = (
-    "Bar: epsilons that the audit excludes, with its confidence. Upright line: the claim. Circle: the smallest epsilon "
-    "that would have shown. Diamond: the exact epsilon, where the mechanism is known."
+    "Bar: epsilons that the audit excludes, with its confidence, from 0 on. Upright line: the claim. Circle: the "
+    "smallest epsilon at which such an audit would have caught the program. Diamond: the exact epsilon, where the "
+    "mechanism is known."
 )
 
 
@@ -50,7 +51,8 @@ def overview(found: list[dict[str, Any]]) -> list[Block]:
     claims = [float(one["claimed_epsilon"]) for one in found if one["claimed_epsilon"] is not None]
     bounds = [bound for one in found if math.isfinite(bound := _least(one))]
     most = _MOST * max(claims) if claims else 1.1 * max(bounds, default=1.0)
-    head = ["program", "claimed epsilon", f"0 to {short(most, 3)} nats", "at least", "verdict", "would show", "samples"]
+    head = ["program", "epsilon claimed", "epsilons excluded", "epsilon is at least", "verdict"]
+    head += ["would be caught from epsilon", "samples"]
     rows = [_row(one, most or 1.0) for one in found]
     return [CaptionedTable("Audits of programs by what they put out", head, rows), Paragraph(MARKS, "note")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ldp_audit.reports import training_page, wording
@@ -40,13 +41,13 @@ def summary(report: dict[str, Any]) -> Section:
     papers = [paper for paper in report["papers"] if _own(report, paper)]
     made = report.get("made")
     blocks: list[Block] = [Paragraph(_lead(report, papers), "lead")] if report["claims"] else []
-    blocks += [_programs(report)] if is_own(report) and (report["implementation"] or report["audits"]) else []
+    blocks += [_programs(report)] if report["implementation"] or report["audits"] else []
     blocks += [Paragraph(f"Not settled, as it is not well formed: {error}", "note") for error in report["failed"]]
     if is_own(report):
         blocks += _of_ones_own(report)
     else:
-        blocks += _claimed(report, papers)
         blocks += _all_verdicts(report, papers)
+        blocks += _claimed(report, papers)
         blocks += _costs(report)
         blocks += _by_paper(report, papers)
     blocks += _made(made, report["tool"]) if made else []
@@ -54,11 +55,8 @@ def summary(report: dict[str, Any]) -> Section:
 
 
 def _of_ones_own(report: dict[str, Any]) -> list[Block]:
-    """The mechanisms, what is claimed of them and what holds, the audits, the accounts: what there is of them."""
+    """What is claimed and what holds, the audits, the accounts, the mechanisms: what there is of them."""
     blocks: list[Block] = []
-    for paper in report["papers"]:
-        for place, one in enumerate(paper["mechanisms"], start=1):
-            blocks += _mechanism(one, f"mechanism-{paper['key']}-{place}")
     if report["claims"]:
         rows: list[list[Text]] = [
             [_named(one), _set(one["statement"], one["latex"], one["place"]), _instead(one)] for one in report["claims"]
@@ -71,12 +69,15 @@ def _of_ones_own(report: dict[str, Any]) -> list[Block]:
         blocks += [Heading("What is spent", "spent"), *_spent(report["accounting"])]
     if report["training"]:
         blocks += [Heading("What training keeps of the accuracy", "trained"), *_accuracies(report)]
+    for paper in report["papers"]:
+        for place, one in enumerate(paper["mechanisms"], start=1):
+            blocks += _mechanism(one, f"mechanism-{paper['key']}-{place}")
     return blocks
 
 
 def _mechanism(one: dict[str, Any], name: str) -> list[Block]:
     blocks: list[Block] = [Heading(f"The mechanism: {one['name']}", name)]
-    blocks.append(Formula(one["latex"], f"distribution of {one['name']}"))
+    blocks.append(Formula(one["latex"], f"distribution of {one['name']}", wording.folded(one["latex"])))
     domains = [f"private: {', '.join(one['private'])}"] if one["private"] else []
     domains += [f"public: {', '.join(one['public'])}"] if one["public"] else []
     blocks.append(Paragraph("; ".join(domains), "note"))
@@ -90,8 +91,6 @@ def _mechanism(one: dict[str, Any], name: str) -> list[Block]:
         ]
         head = ["epsilon in the definition", "exact epsilon", "attained by the inputs"]
         blocks.append(CaptionedTable(f"The exact epsilon of {one['name']}", head, rows))
-    elif one.get("why_not"):
-        blocks.append(Paragraph(f"Its exact epsilon was not computed: {one['why_not']}.", "note"))
     return [*blocks, Picture(one["figure"])] if one.get("figure") else blocks
 
 
@@ -121,15 +120,22 @@ def _set(words: str, latex: str, place: str = "") -> list[Span]:
     return [*found, " ", Mathematics(latex, words)] if latex else found
 
 
+def _corrected(words: str, latex: str) -> list[Span]:
+    """A correction: its formula typeset, and the sentences that are no formulas in plain characters."""
+    sentences = re.split(r"(?<=\.) (?=[A-Z])", words)
+    plain = " ".join(one for one in sentences if not re.search(r"[=^*<>]|/ ?\(|\) ?/", one))
+    return [*([plain, " "] if plain else []), Mathematics(latex, words)] if latex else [words]
+
+
 def _instead(one: dict[str, Any]) -> Text:
     if one["corrected"]:
-        return _set(one["corrected"]["statement"], one["corrected"]["latex"])
+        return _corrected(one["corrected"]["statement"], one["corrected"]["latex"])
     return [Code(wording.counterexample(one))] if wording.counterexample(one) else "–"
 
 
 def _title(report: dict[str, Any], papers: list[dict[str, Any]]) -> str:
     if report["papers"] and is_own(report):
-        return f"Report on {', '.join(paper['title'] for paper in report['papers'])}"
+        return f"Report on {', '.join(paper['title'].rstrip('.') for paper in report['papers'])}"
     if not report["claims"] and report["audits"]:
         return many(len(report["audits"]), "audit")
     if not papers:
@@ -246,13 +252,18 @@ def _costs(report: dict[str, Any]) -> list[Block]:
     first = [paper.get("protocol") for paper in report["papers"]]
     protocols = [one for key in first for one in report["accounting"] if one["key"] == key] or report["accounting"]
     blocks = _spent(protocols[:_SHOWN]) if protocols else []
-    blocks += [_programs(report)] if report["implementation"] or report["audits"] else []
     blocks += _accuracies(report) if report["training"] else []
     return [Heading("What it costs", "costs"), *blocks] if blocks else []
 
 
 def _spent(protocols: list[dict[str, Any]]) -> list[Block]:
-    head = ["a whole run of", "neighbours", "epsilon, says the paper", "exact, by name", "exact, shuffled"]
+    head = [
+        "a whole run of",
+        "neighbours",
+        "epsilon, says the paper",
+        "exact, if reports carry names",
+        "exact, if they are shuffled",
+    ]
     rows: list[list[Text]] = [[one["protocol"]["name"], one["protocol"]["adjacency"], *spent(one)] for one in protocols]
     says = f"Epsilon of whole runs, exact at delta = {short(protocols[0]['delta'])}"
     more = ["Every protocol, in every convention: ", SectionLink("accounting", "accounting"), "."]

@@ -6,6 +6,7 @@ from typing import Any
 
 from ldp_audit.reports import training_page
 from ldp_audit.reports.blocks import Block, CaptionedTable, Heading, Paragraph, Picture, Section
+from ldp_audit.reports.sections.numbers import many
 
 
 def training(report: dict[str, Any]) -> Section | None:
@@ -30,8 +31,8 @@ def training(report: dict[str, Any]) -> Section | None:
 def _lead(found: list[dict[str, Any]]) -> str:
     runs = sum(len(one["results"]["runs"]) for one in found)
     return (
-        f"{runs} training runs: the accuracy of the last round beside the epsilon of the whole run, exact and as the "
-        "paper counts it."
+        f"{many(runs, 'training run')}: the accuracy of the last round beside the epsilon of the whole run, exact and "
+        "as the paper counts it."
     )
 
 
