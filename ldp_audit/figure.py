@@ -117,7 +117,8 @@ def draw(panel: dict[str, Any], axes: Any, *, colours: dict[str, str], panels: i
     if panel.get("x_log"):
         axes.set_xscale("log")
     else:
-        axes.locator_params(axis="x", nbins=7)  # more would overprint each other
+        whole = panel["x_label"].startswith("round")  # there is no round 1.2
+        axes.locator_params(axis="x", nbins=7, integer=whole)  # more would overprint each other
     if panel["y_log"]:
         axes.set_yscale("log")
     axes.set(xlabel=panel["x_label"], ylabel=panel["y_label"])

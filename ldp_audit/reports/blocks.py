@@ -118,12 +118,16 @@ class Heading:
 
 @dataclass(frozen=True)
 class CaptionedTable:
-    """Rows under a header; the first cell of a row names it."""
+    """Rows under a header; the first cell of a row names it.
+
+    scrolls: on a narrow screen too it is a table, to compare its rows in, rather than a list of each row's cells.
+    """
 
     kind: ClassVar[str] = "table"
     caption: str
     head: Sequence[str]
     rows: Sequence[Sequence[Text]]
+    scrolls: bool = False
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from ldp_audit.figure import colours_of, draw
+from ldp_audit.figure import Figure, Panel, Series, colours_of, draw
 from ldp_audit.reports.figures import svg
 
 
@@ -22,10 +22,10 @@ def test_each_figure_is_valid_labelled_and_repeatable(paper_report: dict) -> Non
 def test_no_legend_stands_over_a_curve(paper_report: dict) -> None:
     """Its upper edge is below the axes, and it is not much wider than they are."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Canvas
 
     for figure in paper_report["figures"]:
-        canvas = FigureCanvasAgg(Figure(figsize=(9.6, 6)))
+        canvas = FigureCanvasAgg(Canvas(figsize=(9.6, 6)))
         count = len(figure["panels"])
         side_by_side = canvas.figure.subplots(1, count, squeeze=False)[0]
         for panel, axes in zip(figure["panels"], side_by_side, strict=True):
@@ -34,3 +34,13 @@ def test_no_legend_stands_over_a_curve(paper_report: dict) -> None:
             legend, box = axes.get_legend().get_window_extent(), axes.get_window_extent()
             assert legend.y1 < box.y0
             assert legend.width < 1.3 * box.width
+
+
+def test_rounds_are_counted_in_whole_numbers() -> None:
+    """Catches an axis with a round 1.2."""
+    drawn = {}
+    for label in ("round", "epsilon"):
+        panel = Panel("", label, "accuracy", (Series("one", [1, 2], [0.1, 0.2]),))
+        text = svg(Figure("short", "Short", "Two rounds.", "Two rounds.", (panel,)).to_dict())
+        drawn[label] = "1.2</text>" in text
+    assert drawn == {"round": False, "epsilon": True}

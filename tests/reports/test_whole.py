@@ -279,3 +279,10 @@ def test_a_correction_is_said_once() -> None:
     assert "The ratio is t (t + 1)/(t + 2)." not in re.sub(r'aria-label="[^"]*"', "", page)
     false["corrected"]["latex"] = ""
     assert "The ratio is t (t + 1)/(t + 2)." in whole.rendered(report)["index.html"]
+
+
+def test_the_account_of_all_protocols_stays_a_table_on_a_phone() -> None:
+    page = whole.rendered(whole_report())
+    assert page["accounting.html"].count('class="wide scrolls"') == 1
+    assert 'class="wide scrolls"' not in page["audits.html"]
+    assert ".scrolls tr { display: table-row; }" in page["style.css"]

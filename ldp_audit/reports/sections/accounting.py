@@ -36,7 +36,7 @@ def accounting(report: dict[str, Any]) -> Section | None:
         [*(one["protocol"][key] for key in ("name", "adjacency")), *spent(one), epsilon(total(one, "basic"))]
         for one in found
     ]
-    blocks: list[Block] = [Paragraph(lead, "lead"), CaptionedTable("Epsilon of everything", head, rows)]
+    blocks: list[Block] = [Paragraph(lead, "lead"), CaptionedTable("Epsilon of everything", head, rows, scrolls=True)]
     for one in found:
         blocks += _one(one, {claim["id"]: claim["paper"] for claim in report["claims"]})
     return Section("accounting", "Accounting", blocks)
