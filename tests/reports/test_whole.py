@@ -256,6 +256,9 @@ def test_what_no_paper_claims_is_under_no_papers_title_and_in_no_verdicts_colour
     assert sorted(seen) == sorted(one["id"] for one in report["claims"])
     files = whole.rendered(report)
     assert re.search(r'class="tile" href="claims/FP-1', files["matrix.html"])
+    alone = next(text for name, text in files.items() if name.startswith("claims/FP-1"))
+    assert 'class="badge beside">PROVED' in alone
+    assert 'class="badge PROVED">PROVED' not in alone.partition("</h1>")[0]
     page = parse(files["papers/b.html"]).text
     assert page.index("T-2 The other's id") < page.index("What we asked beside its claims") < page.index("FP-1")
 
