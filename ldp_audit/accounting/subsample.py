@@ -52,8 +52,9 @@ Truncated batches. A Poisson sample of more than b records is cut to b of them, 
 that is dropped changes nothing, and one that is kept takes one other's place. Let K be how many of the other records
 are drawn. If K < b nothing is cut. If K >= b the record is in the batch with chance q at most, in the place of another.
 Shown which of the two it is, the loss is that of a public mixture of `subsampled` for a record more, and of
-`subsampled` for a record replaced with the chance of K >= b. So no delta is added. The lower bound is that of the rate
-q P(K < b), where the other records' data add up to nothing.
+`subsampled` for a record replaced with the chance of K >= b. So no delta is added. As this chance is rounded up, its
+part must dominate the other: a replaced record counts as moving the sum by no less than one more does. The lower bound
+is that of the rate q P(K < b), where the other records' data add up to nothing.
 
 Sources: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling" (NeurIPS 2018), Theorems 8, 9 and 10; Zhu,
 Dong, Wang, "Optimal accounting of differential privacy via characteristic function" (AISTATS 2022), on dominating
@@ -261,7 +262,7 @@ def _of_truncated(
         return replace(subsample(mechanism, rate=chance.drawn), assumptions=stated)
     remove, add = both_ways(loss)
     if isinstance(mechanism, AdditiveNoise):
-        moved = mechanism.moved(mechanism.replaced or 2 * mechanism.sensitivity)
+        moved = mechanism.moved(max(mechanism.replaced or 2 * mechanism.sensitivity, mechanism.sensitivity))
     else:
         upper = known_bounds(_symmetric_loss(loss, kind, adjacency))[1]
         moved = upper.group(2) or pure_loss(2 * upper.supremum())

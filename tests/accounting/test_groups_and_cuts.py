@@ -163,6 +163,20 @@ def test_the_lower_bound_for_cut_batches_is_attained_by_data() -> None:
         assert low <= attained.delta(epsilon) <= high
 
 
+def test_cut_batches_of_records_that_move_less_when_replaced_keep_the_loss_of_one_more() -> None:
+    """The others add nothing, so a kept record moves the sum by its sensitivity, however often batches are cut.
+
+    Would catch a bound of nothing but replaced records, as the chance of a cut is rounded up to 1 here.
+    """
+    rate, most, records = 0.5, 5, 10
+    kept = sum(chance * min(1.0, most / (j + 1)) for j, chance in enumerate(binomial(rate, records - 1)))
+    attained = subsample(Gaussian(1.0), rate=rate * kept)
+    loss = subsample(Gaussian(1.0, replaced=0.5), rate=rate, truncated=most, records=records)
+    for epsilon in (0.0, 0.1, 0.5, 1.0, 2.0):
+        low, high = loss.delta_bounds(epsilon)
+        assert low <= attained.delta(epsilon) <= high
+
+
 def test_rare_cuts_cost_nothing() -> None:
     plain = subsample(Gaussian(1.0), rate=0.01)
     uncut = subsample(Gaussian(1.0), rate=0.01, truncated=1000, records=1000)
