@@ -186,6 +186,29 @@ def test_a_refusal_says_what_is_left_and_changes_nothing() -> None:
     assert budget.bought() == [("a promised epsilon = 0.25", 1)]
 
 
+class Dial:
+    """Somebody else's randomised response, whose epsilon can be changed."""
+
+    def __init__(self, epsilon: float) -> None:
+        self.epsilon = epsilon
+
+    def exact_epsilon(self) -> float:
+        return self.epsilon
+
+    def delta(self, epsilon: np.ndarray) -> np.ndarray:
+        return np.maximum(0.0, math.exp(self.epsilon) - np.exp(epsilon)) / (math.exp(self.epsilon) + 1)
+
+
+def test_an_object_that_has_changed_is_paid_at_its_new_price() -> None:
+    dial, budget = Dial(0.1), Budget(epsilon=1.0)
+    assert budget.spend(dial) == 9
+    dial.epsilon = 0.3
+    assert budget.left(dial) == 3
+    dial.epsilon = 5.0
+    with pytest.raises(OverdrawnError, match="one alone costs more than all"):
+        budget.spend(dial)
+
+
 def test_neighbours_are_those_of_the_first_mechanism_that_has_some() -> None:
     budget = Budget(epsilon=8.0, delta=1e-6)
     budget.spend(RandomizedResponse(0.1))
@@ -214,6 +237,9 @@ def test_neighbours_are_those_of_the_first_mechanism_that_has_some() -> None:
         ({"epsilon": 1.0, "delta": 1e-6, "currency": "euro"}, "currency must be"),
         ({"epsilon": 1.0, "delta": 1e-6, "order": 1.0}, "order must be a finite number > 1"),
         ({"epsilon": 1.0, "delta": 1e-6, "order": 1.5}, "epsilon must be large enough for delta at order 1.5"),
+        ({"mu": 1e200}, r"mu must be a number whose sums of costs are finite floats > 0, got 1e\+200"),
+        ({"mu": 1e-170}, "mu must be a number whose sums of costs are finite floats > 0, got 1e-170"),
+        ({"rho": 1.797693134862315e308}, "rho must be a number whose sums of costs are finite floats"),
         ({"mu": 1.0, "order": 3.0}, "order must be that of a budget in Renyi divergences"),
         ({"epsilon": 1.0, "adjacency": "swap"}, "adjacency must be"),
     ],

@@ -142,6 +142,8 @@ class BudgetTerms:
         object.__setattr__(self, named, amount)
         if own == "renyi":
             object.__setattr__(self, "order", self._order())
+        if own == named and not 0 < self.total < math.inf:
+            raise ValueError(f"{named} must be a number whose sums of costs are finite floats > 0, got {amount!r}")
         if not self.total > 0:
             raise ValueError(f"epsilon must be large enough for delta at order {self.order!r}, got {self.epsilon!r}")
 
@@ -153,7 +155,7 @@ class BudgetTerms:
         if self.currency == "mu" and self.mu is None:
             found = gdp_within(epsilon=self.epsilon or 0.0, delta=self._own_delta()).value
             return found * found * (1 - 4 * _SLACK)
-        stated = self.mu**2 if self.mu is not None else self.rho if self.rho is not None else self.epsilon
+        stated = self.mu * self.mu if self.mu is not None else self.rho if self.rho is not None else self.epsilon
         return (stated or 0.0) * (1 + _SLACK)
 
     def head(self, kind: str, **more: int) -> str:
@@ -411,7 +413,8 @@ class Budget:
     def _item(self, mechanism: Any, name: str | None) -> Item:
         if name is not None:
             instance(name, str, "name", "a text")
-            return Item.of(mechanism, self.terms, name)
+        if name is not None or not isinstance(mechanism, Mechanism | PrivacyLoss | PairLoss):
+            return Item.of(mechanism, self.terms, name)  # anew, as an object of somebody else's may have changed
         # with the mechanism, so that its id is not another's
         return self._items.get(id(mechanism), lambda: (mechanism, Item.of(mechanism, self.terms)))[1]
 
