@@ -134,7 +134,7 @@ def test_a_document_of_my_own_shows_my_mechanism_and_what_repeats_it(
     assert found["made"]["date"] == "1970-01-02"
     assert found["made"]["inputs"][0]["bytes"] == example.stat().st_size
     page = parse((tmp_path / "out" / "index.html").read_text()).text
-    assert page.index("The mechanism: noisy coin") < page.index("What is claimed, and what holds")
+    assert page.index("What is claimed, and what holds") < page.index("The mechanism: noisy coin")
     assert not (tmp_path / "out" / "accounting.html").exists()
 
 

@@ -21,15 +21,22 @@ from tests.reports.page_tree import parse
 PICTURE = Path(__file__).parents[2] / "docs" / "report.png"
 WIDTH, HEIGHT = 1200, 1690
 _WORDS = "Description"
+_VERDICTS = "What is true"
+_OF_CLAIMS = "by program."
+"""The last words of the opening that are about claims; those on programs and audits, which no test runs again, follow."""
 _PARTS = ("What was claimed", "What it costs", "Paper by paper")
 
 
 def words_of(page: str) -> list[str]:
     """What the first page says: of the papers, from its title on, and of the costs, empty where there are none."""
     text = parse(page).text
-    begin, papers = text.rindex("What ", 0, text.index(_PARTS[0])), text.index(_PARTS[2])
+    verdicts, papers = text.index(_VERDICTS), text.index(_PARTS[2])
+    opening = text[text.rindex("What ", 0, verdicts) : verdicts].partition(_OF_CLAIMS)[0]
     costs = text.find(_PARTS[1])
-    return [text[begin : papers if costs < 0 else costs].strip(), "" if costs < 0 else text[costs:papers].strip()]
+    return [
+        opening + text[verdicts : papers if costs < 0 else costs].strip(),
+        "" if costs < 0 else text[costs:papers].strip(),
+    ]
 
 
 def words_in(picture: Path) -> list[str]:

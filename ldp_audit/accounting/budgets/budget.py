@@ -46,7 +46,7 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss, check_adjacency, comp
 from ldp_audit.files import CannotWriteError, create_whole, locked
 from ldp_audit.losses.loss import PairLoss, side
 from ldp_audit.mechanisms import target
-from ldp_audit.mechanisms.mechanism import Adjacency
+from ldp_audit.mechanisms.mechanism import Adjacency, Mechanism
 from ldp_audit.numerics import BoundedCache, between, instance, positive, probability, shown, whole
 
 Currency = Literal["epsilon", "rho", "renyi", "mu"]
