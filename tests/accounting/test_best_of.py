@@ -74,13 +74,13 @@ def check_random_case(seed: int) -> None:
 
 def test_no_bound_lies_below_the_truth() -> None:
     """Planted: `phi'` of the run's own share in place of the neighbour's fails here for most seeds."""
-    for seed in range(60):
+    for seed in range(24):
         check_random_case(seed)
 
 
 @pytest.mark.slow
 def test_no_bound_lies_below_the_truth_at_length() -> None:
-    for seed in range(60, 1060):
+    for seed in range(24, 1024):
         check_random_case(seed)
 
 

@@ -23,7 +23,7 @@ WIDTH, HEIGHT = 1200, 1690
 _WORDS = "Description"
 _VERDICTS = "What is true"
 _OF_CLAIMS = "by program."
-"""The last words of the opening that are about claims; those on programs and audits, which no test runs again, follow."""
+"""The last words of the opening on claims; those on programs and audits, which no test runs again, follow."""
 _PARTS = ("What was claimed", "What it costs", "Paper by paper")
 
 
