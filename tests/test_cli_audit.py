@@ -190,7 +190,9 @@ def test_a_broken_program_is_named_and_what_was_counted_is_kept(
     place = "the sampler, on input 1 (call 1.1.2, n = 13711): "
     assert f"ldp-audit audit: {place}{complaint} (before that, y = 1: " in captured.err
     assert f" of 27422, kept in {state})" in captured.err
-    assert captured.err.count("\n") == 1
+    *progress, error = captured.err.splitlines()  # a slow machine says how far it is
+    assert error.startswith("ldp-audit audit: ")
+    assert not any("ldp-audit audit: " in line for line in progress)
     assert captured.out == ""
     document = json.loads(path.read_text())
     assert (document["kind"], document["error"]) == ("audit-error", place + complaint)
