@@ -67,9 +67,9 @@ def best_of(mechanism: Any, runs: Runs, *, mean: float) -> PrivacyLoss:
     loss = privacy_loss(mechanism)
     number = _NumberOfRuns.of_mean(runs, float(size))
     words = f"the best of a {runs} number of runs, {mean:g} on average{number.in_words()}, of {loss.of}"
-    if size == least or loss.supremum() == 0:  # there is one run, or they show nothing
-        return PrivacyLoss(loss.directions, (*loss.assumptions, SELECTED, ONE_RELEASED), loss.adjacency, words)
-    directions = tuple(_SelectedLoss(one, number) for one in loss.directions)
+    directions = loss.directions
+    if size > least and loss.supremum() > 0:  # else there is one run, or they show nothing
+        directions = tuple(_SelectedLoss(one, number) for one in directions)
     return PrivacyLoss(directions, (*loss.assumptions, SELECTED, ONE_RELEASED), loss.adjacency, words)
 
 
@@ -122,10 +122,14 @@ class _SelectedLoss(PairLoss):
 
     def supremum(self) -> float:
         """See `PairLoss`: the run's, and the most by which the weights of an output may differ."""
+        return self._supremum
+
+    @cached_property
+    def _supremum(self) -> float:
         top = self.run.supremum()
         if top == math.inf:
             return math.inf
-        chosen, passed = self._weights_in(_FINE_CELLS)
+        chosen, passed = self._fine_weights
         # no F_P exceeds e**top F_Q, nor 1 - F_Q e**back (1 - F_P): of each of the runs that are beaten, one factor
         differ = float(np.max(chosen - passed)) + _ROUNDING
         if (factors := {"geometric": 2, "logarithmic": 1, "poisson": None}[self.number.kind]) is not None:
@@ -134,7 +138,11 @@ class _SelectedLoss(PairLoss):
 
     def reversed(self) -> _SelectedLoss:
         """See `PairLoss`."""
-        return self if is_mirrored(self.run) else _SelectedLoss(self.run.reversed(), self.number)
+        return self if is_mirrored(self.run) else self._back
+
+    @cached_property
+    def _back(self) -> _SelectedLoss:
+        return _SelectedLoss(self.run.reversed(), self.number)
 
     def known(self, end: int | None = None) -> KnownLoss | None:
         """See `PairLoss`: nothing is known from below."""
@@ -177,6 +185,10 @@ class _SelectedLoss(PairLoss):
     def _weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return self._weights_in(_CELLS)
 
+    @cached_property
+    def _fine_weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self._weights_in(_FINE_CELLS)
+
     def _weights_in(self, cells: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """In each cell of u, ln phi'(1 - f(1 - u)) at its upper end and ln phi'(u) at its lower one."""
         losses, log_masses, _ = self._run
@@ -192,7 +204,7 @@ class _SelectedLoss(PairLoss):
     @cached_property
     def _moments(self) -> list[tuple[float, float]]:
         """Orders a > 1, and ln of a bound on the mean of the release's ratio to the power a."""
-        chosen, passed = self._weights_in(_FINE_CELLS)
+        chosen, passed = self._fine_weights
         found = []
         for order in _ORDERS:
             divergence = divergence_of(self.run, order)[0]

@@ -352,7 +352,7 @@ def compose(items: Iterable[tuple[Any, int]], *, width: float = WIDTH) -> Privac
         for i in range(count)
     )
     stated = sorted((one for loss, _ in spent for one in loss.assumptions), key=EITHER_WAY.__ne__)
-    words = " + ".join(_times(loss.of, times) for loss, times in spent)
+    words = " + ".join(repeated(loss.of, times) for loss, times in spent)
     return PrivacyLoss(
         directions,
         tuple(dict.fromkeys([*stated, ADAPTIVE] if spent else ["nothing is released"])),
@@ -361,9 +361,14 @@ def compose(items: Iterable[tuple[Any, int]], *, width: float = WIDTH) -> Privac
     )
 
 
-def _times(words: str, times: int) -> str:
+def repeated(words: str, times: int) -> str:
     """So many uses of it, in words."""
-    return words if times == 1 else f"{times:,} x {f'({words})' if ' + ' in words else words}"
+    return words if times == 1 else f"{times:,} x {bracketed(words)}"
+
+
+def bracketed(words: str) -> str:
+    """In brackets, where it is a sum."""
+    return f"({words})" if " + " in words else words
 
 
 def _item(item: Any) -> tuple[PrivacyLoss, int]:

@@ -73,10 +73,12 @@ from scipy.special import betainc
 from ldp_audit.accounting.privacy_loss import (
     PrivacyLoss,
     adjacency_of,
+    bracketed,
     check_adjacency,
     in_words,
     is_mirrored,
     privacy_loss,
+    repeated,
 )
 from ldp_audit.losses.binomial import log_binomial
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, atoms_of, pure_loss
@@ -168,8 +170,7 @@ def subsample(
 
 def _on_sample(mechanism: Any, kind: Kind, rate: float | None, n: int | None, k: int | None) -> str:
     """What was sampled, in words."""
-    what = in_words(mechanism)
-    what = f"({what})" if " + " in what else what
+    what = bracketed(in_words(mechanism))
     if kind == "poisson":
         return f"{what} on a Poisson sample at rate {rate:g}"
     return f"{what} on {k} of {n} records, drawn {kind} replacement"
@@ -532,7 +533,7 @@ def nfdp(
     check_adjacency(adjacency)
     drawn = SamplingRate.with_replacement if replacement else SamplingRate.without_replacement
     left_out = drawn(release.n, release.k, whole(rounds, "rounds")).log_left_out
-    words = repr(release) if rounds == 1 else f"{rounds:,} x {release!r}"
+    words = repeated(repr(release), rounds)
     if adjacency == "replace":
         return PrivacyLoss((release_loss(left_out, left_out),), (SECRECY,), adjacency, words)
     released = release_loss(left_out, 0.0)

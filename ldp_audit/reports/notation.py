@@ -208,9 +208,8 @@ class _Latex(_Plain):
         letter = rf"\{'varepsilon' if base == 'epsilon' else base}" if base in _GREEK else base
         letter = rf"\mathrm{{{letter}}}" if len(base) > 1 and base not in _GREEK else letter
         prime = "'" if text.endswith("_prime") else ""
-        return (
-            letter + (rf"_{{\mathrm{{{below}}}}}".replace("_", r"\_").replace(r"\_", "_", 1) if below else "") + prime
-        )
+        index = below.replace("_", r"\_")
+        return letter + (rf"_{{\mathrm{{{index}}}}}" if below else "") + prime
 
     def times(self, left: ast.expr, second: str) -> str:  # noqa: ARG002
         return r" \cdot " if second[:1].isdigit() or second.startswith("-") else r"\,"
