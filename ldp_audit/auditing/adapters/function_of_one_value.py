@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
+from types import FunctionType
 from typing import Any, Literal
 
 import numpy as np
@@ -97,7 +98,7 @@ def how_it_takes_rng(f: Callable[..., Any]) -> Literal["position", "keyword", "c
         raise ValueError(f"f must need nothing but a value and rng, got one that needs {_names(unknown)}; {_ACCEPTED}")
     if len(needed) == 2 and needed[1].name in _BUDGETS:
         name = needed[1].name
-        line = f"from functools import partial; partial({getattr(f, '__name__', 'f')}, {name}=1.0)"
+        line = f"from functools import partial; partial({written_name(f)}, {name}=1.0)"
         raise ValueError(f"f must need nothing but a value and rng, got one that needs {name}: {line}; {_ACCEPTED}")
     if len(needed) == 2:
         return "count" if needed[1].name in COUNTS else "position"
@@ -106,3 +107,8 @@ def how_it_takes_rng(f: Callable[..., Any]) -> Literal["position", "keyword", "c
 
 def _names(parameters: Any) -> str:
     return "(" + ", ".join(p.name for p in parameters) + ")"
+
+
+def written_name(f: Any) -> str:
+    """The name of a function, for a line to write; f for what has none."""
+    return f.__name__ if isinstance(f, FunctionType) and f.__name__ != "<lambda>" else "f"

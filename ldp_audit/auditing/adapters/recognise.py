@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from types import FunctionType, MethodType
+from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,13 @@ from ldp_audit.auditing.adapters.arrays import arrayed
 from ldp_audit.auditing.adapters.command import from_command
 from ldp_audit.auditing.adapters.diffprivlib_mechanism import from_diffprivlib
 from ldp_audit.auditing.adapters.flower_mod import from_flower
-from ldp_audit.auditing.adapters.function_of_one_value import COUNTS, called, from_function, how_it_takes_rng
+from ldp_audit.auditing.adapters.function_of_one_value import (
+    COUNTS,
+    called,
+    from_function,
+    how_it_takes_rng,
+    written_name,
+)
 from ldp_audit.auditing.adapters.mechanism import from_mechanism, has_sample
 from ldp_audit.auditing.adapters.multi_freq_ldpy_client import from_multi_freq_ldpy
 from ldp_audit.auditing.adapters.opendp_measurement import from_opendp
@@ -241,7 +247,7 @@ def _adapter_for(target: Any) -> Callable[..., Sampler] | None:
 
 def _adapter_for_function(target: Callable[..., Any]) -> Callable[..., Sampler] | None:
     """By its parameters."""
-    owner = getattr(target, "__self__", None)
+    owner = target.__self__ if isinstance(target, MethodType | BuiltinMethodType) else None
     if isinstance(owner, np.random.Generator | np.random.RandomState):
         line = f"lambda x, n, rng: rng.{target.__name__}(x, size=n)"
         raise ValueError(f"target must take an input, got a method of {owner!r:.60}: write {line}; {_ACCEPTED}")
@@ -253,7 +259,7 @@ def _adapter_for_function(target: Callable[..., Any]) -> Callable[..., Sampler] 
     if len(needed) == 3:
         return from_flower if needed[2] == "call_next" else None
     if len(needed) > 3:
-        line = f"from functools import partial; partial({_name(target)}, {needed[-1]}=...)"
+        line = f"from functools import partial; partial({written_name(target)}, {needed[-1]}=...)"
         raise ValueError(f"target must not need the arguments ({', '.join(needed)}); fix some: {line}; {_ACCEPTED}")
     if _is_counted(target):
         return None
@@ -284,10 +290,6 @@ def _line(target: Any) -> str:
         matrix = "from ldp_audit.mechanisms import FiniteChannel; FiniteChannel(matrix)"
         return f": for outputs that are there already, {scores}; for a matrix of probabilities, {matrix}"
     return ""
-
-
-def _name(target: Any) -> str:
-    return target.__name__ if isinstance(target, FunctionType) and target.__name__ != "<lambda>" else "f"
 
 
 def _is_method_of_a_class(target: Any) -> bool:
